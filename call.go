@@ -61,8 +61,8 @@ type Answer struct {
 	// is the answer.
 	TaskID string
 
-	// Kept is the id under which the whole of a truncated answer can be read. Empty for all other answers.
-	Kept string
+	// RestID is the id under which tools.rest reads the whole of a truncated answer. Empty for all other answers.
+	RestID string
 
 	// Deprecated shows how to call the action now, if the call used a legacy name.
 	Deprecated *Deprecation

@@ -53,12 +53,12 @@ type External struct {
 	// unchecked, and tools.describe reports that. The schema is compiled at its first use.
 	Lenient bool
 
-	// Definition, Hints, Aliases and Spelt are as in [Action]. With a Definition, the InputSchema
+	// Definition, Hints, Aliases and Spellings are as in [Action]. With a Definition, the InputSchema
 	// must be valid JSON.
 	Definition json.RawMessage
 	Hints      *Hints
 	Aliases    []string
-	Spelt      map[string]string
+	Spellings  map[string]string
 }
 
 // Reply is the CallToolResult of another MCP server, as received.
@@ -84,13 +84,13 @@ func (x External) Action() (*Action, error) {
 	if len(input) == 0 {
 		input = json.RawMessage(`{"type":"object"}`)
 	}
-	type read struct {
+	type objectSchema struct {
 		Param
 		whole, ok bool
 	}
-	members := sync.OnceValue(func() read {
+	members := sync.OnceValue(func() objectSchema {
 		object, whole, ok := judge.Object(input)
-		return read{readMembers(judge.Plain(object)), whole, ok}
+		return objectSchema{readMembers(judge.Plain(object)), whole, ok}
 	})
 	compiled := sync.OnceValues(func() (patterns []string, err error) {
 		schema, err := judge.CompileTool(x.Name, input)
@@ -117,7 +117,7 @@ func (x External) Action() (*Action, error) {
 	}
 	a := &Action{
 		Name: x.Name, Summary: brief, Doc: rest, Input: input, Effect: x.Effect, Run: foreign(x.Run),
-		Definition: x.Definition, Annotated: x.Hints, Aliases: x.Aliases, Spelt: x.Spelt, BecomesTask: x.BecomesTask,
+		Definition: x.Definition, Annotations: x.Hints, Aliases: x.Aliases, Spellings: x.Spellings, BecomesTask: x.BecomesTask,
 		unchecked: compiled,
 		inputs:    func() (required, optional []Param) { return members().Required, members().Optional },
 		names:     sync.OnceValues(func() (required, optional []string) { return namesOf(input) }),

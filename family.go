@@ -134,7 +134,7 @@ type Action struct {
 	// parameters changed.
 	Changed string
 
-	// BecomesTask allows a call to be kept as a task before it runs, for clients that accept tasks,
+	// BecomesTask allows a call to be stored as a task before it runs, for clients that accept tasks,
 	// see serve.Options.Tasks. The call then runs even if the server ends in between.
 	BecomesTask bool
 
@@ -166,7 +166,7 @@ type Action struct {
 	// once the action has succeeded.
 	Enters bool
 
-	// The fields from here to Spelt are for tools declared elsewhere: [External] sets them.
+	// The fields from here to Spellings are for tools declared elsewhere: [External] sets them.
 	//
 	// Aliases are further names of the action. A name of several actions leads to none of them.
 	Aliases []string
@@ -183,16 +183,16 @@ type Action struct {
 	Returns    Fields
 	Definition json.RawMessage
 
-	// Annotated are the hints of the tool. Nil = the hints of Effect.
-	Annotated *Hints
+	// Annotations are the hints of the tool. Nil = the hints of Effect.
+	Annotations *Hints
 
 	// Unstated reports that the tool's server does not declare its effect.
 	Unstated bool
 
-	// Spelt maps names and values in Input without invisible characters to their spellings in
+	// Spellings maps names and values in Input without invisible characters to their spellings in
 	// Input. Calls may use both; Run gets the spelling of Input. Nil if Input has no such
 	// characters.
-	Spelt map[string]string
+	Spellings map[string]string
 
 	// Family is set by [Mount] and [Family.Declared]; literals leave it out.
 	Family *Family
@@ -447,8 +447,8 @@ func (a *Action) Params() []Param {
 
 // Hints returns the MCP annotations of the action alone.
 func (a *Action) Hints() Hints {
-	if a.Annotated != nil {
-		return *a.Annotated
+	if a.Annotations != nil {
+		return *a.Annotations
 	}
 	h := a.Effect.Hints()
 	h.OpenWorld = h.OpenWorld || a.Family.OpenWorld

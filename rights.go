@@ -34,9 +34,9 @@ type Rights struct {
 	// Title names the rights in errors of calls that they do not include. May be empty.
 	Title string
 
-	// Told reports that callers may know which actions the rights leave out, and why: the rights
-	// depend on the address in use, not on the caller.
-	Told bool
+	// Public rights depend on the address in use, not on the caller. Callers may know which actions
+	// they leave out, and why.
+	Public bool
 }
 
 // Bounds returns [Rights.Within]; nil for nil rights.
@@ -87,7 +87,7 @@ func (r *Rights) And(other *Rights) *Rights {
 		Why:       func(a *Action) string { return cmp.Or(r.Reason(a), other.Reason(a)) },
 		Within:    r.Within.And(other.Within),
 		Title:     cmp.Or(r.Title, other.Title),
-		Told:      r.Told && other.Told,
+		Public:    r.Public && other.Public,
 	}
 	if r.Text != "" && other.Text != "" {
 		if both.Text = uniteLines(r.Text, other.Text); both.Text == r.Text {

@@ -316,7 +316,7 @@ func (a *arguments) rename(params []toolfold.Param) {
 }
 
 // respell replaces names and texts by their spellings in the action's schema, see
-// [toolfold.Action.Spelt]. A name that comes in both spellings is a problem.
+// [toolfold.Action.Spellings]. A name that comes in both spellings is a problem.
 func (a *arguments) respell(spellings map[string]string) {
 	if len(spellings) == 0 {
 		return

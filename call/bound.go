@@ -86,13 +86,13 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 // answerOf returns the answer with this result. changed reports that it is not the action's own
 // result any more.
 func (c *Call) answerOf(content json.RawMessage, changed bool) toolfold.Answer {
-	answer := toolfold.Answer{Content: withWarnings(content, c.input.warnings), Failed: c.failed, Typed: c.Entry.Typed, Kept: c.answerID}
+	answer := toolfold.Answer{Content: withWarnings(content, c.input.warnings), Failed: c.failed, Typed: c.Entry.Typed, RestID: c.answerID}
 	if c.reply == nil {
 		return answer
 	}
 	if c.reply.failed {
 		answer = c.reply.failure(c.Entry.Title()).Answer()
-		answer.Kept = c.answerID
+		answer.RestID = c.answerID
 	}
 	if answer.Reply = c.reply.withWarnings(c.input.warnings); changed {
 		answer.Reply = c.reply.with(content, c.input.warnings)

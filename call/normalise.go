@@ -95,7 +95,7 @@ func (in *checkResult) chooses() string {
 // there are problems.
 func (t *target) normalise(args *arguments) checkResult {
 	t.compiled()
-	args.respell(t.Action.Spelt)
+	args.respell(t.Action.Spellings)
 	args.rename(t.params)
 	p := checkResult{problems: args.problems}
 	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required()) > 0 && (t.Selector != "" || t.Nests())

@@ -108,8 +108,8 @@ func TestReply(t *testing.T) {
 		}}
 		r := runnerOf(foreign(t, "srv", &got, map[string]string{"x": result}, nil)).Bounded(bound)
 		answer := r.Call(t.Context(), "srv", json.RawMessage(`{"action":"x"}`))
-		if answer.Kept != "1" {
-			t.Errorf("%s: the answer is kept as %q", name, answer.Kept)
+		if answer.RestID != "1" {
+			t.Errorf("%s: the answer is kept as %q", name, answer.RestID)
 		}
 		hasRest := strings.Contains(string(answer.Reply), "tools.rest 1 has it for a while")
 		if len(answer.Reply) > 2700 || !hasRest || !strings.Contains(string(whole), long) {

@@ -32,15 +32,15 @@ func media(kind, mime string, data []byte) Block {
 	return block(kind, ordered.Member{Key: "data", Value: data}, ordered.Member{Key: "mimeType", Value: mime})
 }
 
-// Held holds the content of a resource: bytes if Blob is not nil, text otherwise.
-type Held struct {
+// Data holds the content of a resource: bytes if Blob is not nil, text otherwise.
+type Data struct {
 	MIME string // its media type; empty = unknown
 	Text string
 	Blob []byte
 }
 
 // At returns the content, under a URI, in the form of the protocol.
-func (h Held) At(uri string) json.RawMessage {
+func (h Data) At(uri string) json.RawMessage {
 	members := ordered.Map{{Key: "uri", Value: uri}}
 	if h.MIME != "" {
 		members.Set("mimeType", h.MIME)
@@ -54,8 +54,8 @@ func (h Held) At(uri string) json.RawMessage {
 }
 
 // Embed returns a block with the content of the resource at a URI.
-func Embed(uri string, held Held) Block {
-	return block("resource", ordered.Member{Key: "resource", Value: held.At(uri)})
+func Embed(uri string, data Data) Block {
+	return block("resource", ordered.Member{Key: "resource", Value: data.At(uri)})
 }
 
 // Link names a resource, in a list of resources or as a block next to a text. Hosts show a model at

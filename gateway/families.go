@@ -185,7 +185,7 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 		original[now] = was
 	}
 	a, err := toolfold.External{
-		Name: name, Description: text, Server: l.Name, InputSchema: input, Spelt: spelt, Category: l.category(),
+		Name: name, Description: text, Server: l.Name, InputSchema: input, Spellings: spelt, Category: l.category(),
 		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: definition, Aliases: l.aliases(d.Name),
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it

@@ -209,17 +209,17 @@ func New(o Options) (*Gateway, error) {
 // restore reads the records of all servers concurrently, because that takes longest. Names are given in
 // the order of the servers. An unusable record affects only its server, which is asked again.
 func (g *Gateway) restore() {
-	type read struct {
+	type result struct {
 		record record
 		found  bool
 		err    error
 	}
-	files := make([]chan read, len(g.links))
+	files := make([]chan result, len(g.links))
 	for i, l := range g.links {
-		files[i] = make(chan read, 1)
+		files[i] = make(chan result, 1)
 		go func() {
 			k, found, err := l.read()
-			files[i] <- read{k, found, err}
+			files[i] <- result{k, found, err}
 		}()
 	}
 	for i, l := range g.links {

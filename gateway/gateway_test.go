@@ -734,9 +734,9 @@ func TestRights(t *testing.T) {
 		{permission.Rules{Deny: []string{"srv.do-it"}}, false},
 		{permission.Rules{Deny: []string{"do-it"}}, false},
 		{permission.Rules{ReadOnly: true}, false},
-		{permission.Rules{Named: true}, false},
-		{permission.Rules{Named: true, Allow: []string{"other.*"}}, false},
-		{permission.Rules{Named: true, Allow: []string{"srv.*"}}, true},
+		{permission.Rules{NamedOnly: true}, false},
+		{permission.Rules{NamedOnly: true, Allow: []string{"other.*"}}, false},
+		{permission.Rules{NamedOnly: true, Allow: []string{"srv.*"}}, true},
 	} {
 		ctx := callctx.With(t.Context(), toolfold.Origin{Rights: test.rules.Rights()})
 		for _, name := range []string{"srv.do-it", "do-it", "srv_do_it"} {

@@ -372,9 +372,9 @@ func (l *link) reject(tools []HeldTool) (rejected []string, err error) {
 
 // asShown fails if the server has changed one of the tools since they were shown.
 func (l *link) asShown(k record, tools []HeldTool) error {
-	listed := k.pins()
+	current := k.pins()
 	for _, h := range tools {
-		if !slices.ContainsFunc(listed, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
+		if !slices.ContainsFunc(current, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
 			return fmt.Errorf("the server %s has changed %q since it was shown: review it again", l.Name, h.Name)
 		}
 	}

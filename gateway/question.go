@@ -177,15 +177,15 @@ func (l *link) askOf(withdrawn context.Context, c *openCall, q upstream.Question
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	defer context.AfterFunc(withdrawn, cancel)()
-	go l.giveWay(ctx, c, client, q.Wanted)
+	go l.giveWay(ctx, c, client, q.Demand)
 	return client.Ask(ctx, question)
 }
 
 // giveWay ends a call if its client is silent for QuestionTimeout while another call waits to ask.
-func (l *link) giveWay(ctx context.Context, c *openCall, client callctx.Client, wanted <-chan struct{}) {
+func (l *link) giveWay(ctx context.Context, c *openCall, client callctx.Client, demand <-chan struct{}) {
 	begun := time.Now()
 	select {
-	case <-wanted:
+	case <-demand:
 	case <-ctx.Done():
 		return
 	}

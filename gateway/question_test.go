@@ -92,9 +92,9 @@ func TestSilentClientGivesWay(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				client, wanted := newAbsent(), make(chan struct{})
+				client, demand := newAbsent(), make(chan struct{})
 				s := oneAtATime(t, "ask", func(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
-					return c.Ask(ctx, upstream.Question{Method: upstream.Elicit, Wanted: wanted})
+					return c.Ask(ctx, upstream.Question{Method: upstream.Elicit, Demand: demand})
 				})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -103,7 +103,7 @@ func TestSilentClientGivesWay(t *testing.T) {
 				go func() { answers <- s.Client.Call(callctx.WithClient(ctx, client), "ask", nil) }()
 				<-client.questions
 				if test.wanted >= 0 {
-					time.AfterFunc(test.wanted, func() { close(wanted) })
+					time.AfterFunc(test.wanted, func() { close(demand) })
 				}
 				if test.sign >= 0 {
 					time.AfterFunc(test.sign, func() { now := time.Now(); client.lastSeen.Store(&now) })

@@ -59,7 +59,7 @@ func TestWrongTool(t *testing.T) {
 		}
 	}
 	for _, rules := range []permission.Rules{
-		{Deny: []string{"forge.list_issues", "forge.create_issue"}}, {Named: true, Allow: []string{"forge.get_branch"}},
+		{Deny: []string{"forge.list_issues", "forge.create_issue"}}, {NamedOnly: true, Allow: []string{"forge.get_branch"}},
 	} {
 		ctx := callctx.With(t.Context(), toolfold.Origin{Rights: rules.Rights()})
 		for tool, args := range map[string]string{

@@ -112,7 +112,7 @@ func ruleOf(a *toolfold.Action) string {
 
 // permits reports whether a rule that allows a pattern allows an action.
 func permits(a *toolfold.Action, pattern string) bool {
-	setting, _ := permission.Rules{Named: true, Allow: []string{pattern}}.Reason(a)
+	setting, _ := permission.Rules{NamedOnly: true, Allow: []string{pattern}}.Reason(a)
 	return setting == ""
 }
 
@@ -152,10 +152,10 @@ func TestNamesGiveNoRights(t *testing.T) {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	meant := names(gatewayOf(t, false, others, tools))
+	allNames := names(gatewayOf(t, false, others, tools))
 	odd := []string{"*", "**", "memory.*", "files.*", "../../etc", "a b", "a,b", "x\ny", "日本", "%2A", "prompts", "prompts.x", "resources.read",
 		"MEMORY", "Read_File", "read-file", "files_stat_x", "memory_new", "hub_x", "hub_y", "hub_z", "get_hub", "list_hub", "read_hub"}
-	taken := slices.Concat(meant, rulesFor(meant), odd)
+	taken := slices.Concat(allNames, rulesFor(allNames), odd)
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 48 {
 		hostile := []string{"evil", "git"}[round%2]
@@ -360,7 +360,7 @@ func TestNameTakenLater(t *testing.T) {
 			evil.Changes = changes
 			s, g := offering(t, t.TempDir(), surface.Options{}, files, evil)
 			calls := func(rule, name string) bool {
-				rights := permission.Rules{Named: true, Allow: []string{rule}}.Rights()
+				rights := permission.Rules{NamedOnly: true, Allow: []string{rule}}.Rights()
 				return s.Client.Call(callctx.With(t.Context(), toolfold.Origin{Rights: rights}), name, nil).Err == nil
 			}
 			if !calls("read_file", "files.read_file") || !calls("files.read_file", "read_file") {
@@ -372,7 +372,7 @@ func TestNameTakenLater(t *testing.T) {
 			if err := g.Refresh(t.Context(), "evil"); err != nil {
 				t.Fatal(err)
 			}
-			rights := permission.Rules{Named: true, Allow: []string{"read_file"}}.Rights()
+			rights := permission.Rules{NamedOnly: true, Allow: []string{"read_file"}}.Rights()
 			if list := s.Discovery.List(callctx.With(t.Context(), toolfold.Origin{Rights: rights})); len(list) > 0 {
 				t.Errorf("listed: %s", ordered.MustJSON(list))
 			}
@@ -525,7 +525,7 @@ func TestLapses(t *testing.T) {
 		"memory": `"memory" no longer allows evil.memory: to allow it, write "evil.memory"`,
 	} {
 		var lines []string
-		for _, l := range (permission.Rules{Named: true, Allow: []string{rule}}).Lapses(families) {
+		for _, l := range (permission.Rules{NamedOnly: true, Allow: []string{rule}}).Lapses(families) {
 			lines = append(lines, l.String())
 		}
 		if got := strings.Join(lines, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
@@ -534,7 +534,8 @@ func TestLapses(t *testing.T) {
 	}
 	for _, a := range actionsOf(g, "evil", "files") {
 		for _, rule := range a.Names() {
-			for _, l := range (permission.Rules{Named: true, Allow: []string{rule}}).Lapses([]*toolfold.Family{{Actions: []*toolfold.Action{a}}}) {
+			rules := permission.Rules{NamedOnly: true, Allow: []string{rule}}
+			for _, l := range rules.Lapses([]*toolfold.Family{{Actions: []*toolfold.Action{a}}}) {
 				if !permits(a, l.Instead) {
 					t.Errorf("%q: %s", a.Names(), l)
 				}

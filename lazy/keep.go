@@ -17,14 +17,14 @@ import (
 
 // Limits of the stored answers of calls whose answer was cut.
 const (
-	keptFor      = time.Hour
-	maxStored    = 10_000
-	maxKeptBytes = 16 << 20
+	storageTime    = time.Hour
+	maxStored      = 10_000
+	maxStoredBytes = 16 << 20
 )
 
-// keptAnswer is the whole of an answer that was cut. To read it, a caller needs the id, which
+// storedAnswer is the whole of an answer that was cut. To read it, a caller needs the id, which
 // cannot be guessed, and the same token and rights as the answered call.
-type keptAnswer struct {
+type storedAnswer struct {
 	id     string
 	reader string // result of the function reader
 	answer json.RawMessage
@@ -42,25 +42,25 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 	d.forget()
 	id = uuid.NewString()
 	reader := reader(ctx)
-	same := slices.IndexFunc(d.answers, func(k keptAnswer) bool { return k.reader == reader && bytes.Equal(k.answer, answer) })
+	same := slices.IndexFunc(d.answers, func(k storedAnswer) bool { return k.reader == reader && bytes.Equal(k.answer, answer) })
 	if same >= 0 {
 		id = d.answers[same].id
 	}
 	usage = d.StoredAnswer(ctx, restAction, map[string]string{"id": id})
-	if len(answer) > maxKeptBytes || usage == "" {
+	if len(answer) > maxStoredBytes || usage == "" {
 		return "", ""
 	}
 	if same >= 0 {
 		again = again && d.answers[same].again
 		d.answers = slices.Delete(d.answers, same, same+1)
 	}
-	d.answers = append(d.answers, keptAnswer{id, reader, answer, d.now().Add(keptFor), again})
+	d.answers = append(d.answers, storedAnswer{id, reader, answer, d.now().Add(storageTime), again})
 	size := 0
 	for _, k := range d.answers {
 		size += len(k.answer)
 	}
-	for len(d.answers) > maxStored || size > maxKeptBytes {
-		i := max(0, slices.IndexFunc(d.answers, func(k keptAnswer) bool { return k.again }))
+	for len(d.answers) > maxStored || size > maxStoredBytes {
+		i := max(0, slices.IndexFunc(d.answers, func(k storedAnswer) bool { return k.again }))
 		size -= len(d.answers[i].answer)
 		d.answers = slices.Delete(d.answers, i, i+1)
 	}

@@ -25,7 +25,7 @@ type Discovery struct {
 
 	mu      sync.Mutex
 	loaded  map[string][]string // names of tools, by session
-	answers []keptAnswer        // newest last
+	answers []storedAnswer      // newest last
 }
 
 // NewDiscovery returns the discovery of a surface. View returns the current view for a caller with

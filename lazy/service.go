@@ -79,7 +79,7 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 
 // absent returns the servers that offer no tools now, if the caller may know of them.
 func (s *Service) absent(ctx context.Context, view *View) []Row {
-	if rights := toolfold.OriginOf(ctx).Rights; s.discovery.absent == nil || rights != nil && !rights.Told {
+	if rights := toolfold.OriginOf(ctx).Rights; s.discovery.absent == nil || rights != nil && !rights.Public {
 		return nil
 	}
 	return slices.DeleteFunc(s.discovery.absent(), func(r Row) bool { return !view.within.Allow(anyOf(r.Name)) })

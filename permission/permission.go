@@ -33,9 +33,9 @@ type Rules struct {
 	Allow    []string `json:"allow,omitempty"`    // permit only actions that a pattern matches; empty = all
 	Deny     []string `json:"deny,omitempty"`     // wins over Allow
 
-	// Named permits tools of other servers only if Allow names them. It is set for callers with
+	// NamedOnly permits tools of other servers only if Allow names them. It is set for callers with
 	// their own rights: these were given for the actions known here.
-	Named bool `json:"named,omitempty"`
+	NamedOnly bool `json:"named,omitempty"`
 
 	// Set limits the tools of other servers. Nil = no limit.
 	Set *Set `json:"set,omitempty"`
@@ -44,7 +44,7 @@ type Rules struct {
 // Rights returns the rights of callers; nil if everything is permitted. The actions that find,
 // describe and call other actions are included unless denied, because their calls are checked too.
 func (r Rules) Rights() *toolfold.Rights {
-	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 && !r.Named && r.Set == nil {
+	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 && !r.NamedOnly && r.Set == nil {
 		return nil
 	}
 	rights := r.rights()
@@ -103,7 +103,7 @@ func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	switch {
 	case r.ReadOnly && a.Effect != toolfold.Reads && !a.Restrains && !discovery:
 		return "readOnly", fmt.Sprintf("the server only reads (readOnly), it %s", a.Effect)
-	case r.Named && a.Definition != nil && !slices.ContainsFunc(r.Allow, a.AllowedBy):
+	case r.NamedOnly && a.Definition != nil && !slices.ContainsFunc(r.Allow, a.AllowedBy):
 		return "allow", "a tool of another server, which allow does not name"
 	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.AllowedBy):
 		return "allow", "not in allow"

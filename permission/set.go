@@ -56,7 +56,7 @@ func (s Set) Title() string {
 // excludes.
 func (s Set) Rights() *toolfold.Rights {
 	rights := Rules{Set: &s}.Rights()
-	rights.Told = true
+	rights.Public = true
 	return rights
 }
 

@@ -41,7 +41,7 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s.%s: the text %s is read as other rights: %v", test.server, test.tool, rights.Text, err)
 		}
 	}
-	if read, _ := permission.Parse(rights.Text); !rights.Told || read.Told {
+	if read, _ := permission.Parse(rights.Text); !rights.Public || read.Public {
 		t.Error("who is told what a set leaves out does not follow from the address alone")
 	}
 	if got := strings.Join(set.Members(), " "); got != "part.a,b part.read_* whole" {
@@ -73,8 +73,8 @@ func TestSetsTogether(t *testing.T) {
 			t.Errorf("%s is there and not permitted", action.Aliases[0])
 		}
 	}
-	if got := strings.Join(allowed, " "); got != "one.y two.w" || there.Told {
-		t.Errorf("allowed are %s, told %t", got, there.Told)
+	if got := strings.Join(allowed, " "); got != "one.y two.w" || there.Public {
+		t.Errorf("allowed are %s, told %t", got, there.Public)
 	}
 	if !slices.Contains(strings.Split(there.Text, "\n"), b.Rights().Text) {
 		t.Errorf("what is left behind has the rights %s", there.Text)

@@ -75,7 +75,7 @@ func (a sessionClient) Seen() time.Time { return time.Unix(0, a.request.question
 
 // Ask implements [callctx.Client].
 func (a sessionClient) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
-	ctx, done, err := a.server.parked.prompts.wait(ctx, a.request.clientKey())
+	ctx, done, err := a.server.pendingCalls.prompts.wait(ctx, a.request.clientKey())
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (a sessionClient) Ask(ctx context.Context, q callctx.Question) (json.RawMes
 	return a.request.questions.ask(ctx, a.request, q)
 }
 
-// Asked is a question to the client of a call that runs as a task.
-type Asked struct {
+// TaskQuestion is a question to the client of a call that runs as a task.
+type TaskQuestion struct {
 	// Key names the question in the client's answer. In a question of the call, Key distinguishes
 	// it from the call's other questions, and may be empty.
 	Key    string
@@ -93,11 +93,11 @@ type Asked struct {
 	Params json.RawMessage // an object
 }
 
-// WithClient returns a context in which a kept call may ask its client. client is
-// [KeptCall.Client]. ask stores a question with its task and returns the client's answer, see
+// WithClient returns a context in which a task call may ask its client. client is
+// [TaskCall.Client]. ask stores a question with its task and returns the client's answer, see
 // [Tasks.Answer]. Its errors may be shown to the client.
 func WithClient(
-	ctx context.Context, client json.RawMessage, ask func(ctx context.Context, q Asked) (json.RawMessage, error),
+	ctx context.Context, client json.RawMessage, ask func(ctx context.Context, q TaskQuestion) (json.RawMessage, error),
 ) (context.Context, error) {
 	var declared mcp.ClientCapabilities
 	if err := json.Unmarshal(client, &declared); err != nil {
@@ -110,7 +110,7 @@ func WithClient(
 // taskClient is the client of a call that runs as a task.
 type taskClient struct {
 	capabilities
-	ask func(ctx context.Context, q Asked) (json.RawMessage, error)
+	ask func(ctx context.Context, q TaskQuestion) (json.RawMessage, error)
 }
 
 // Seen implements [callctx.Client]. It is unknown for the client of a task.
@@ -118,7 +118,7 @@ func (taskClient) Seen() time.Time { return time.Time{} }
 
 // Ask implements [callctx.Client].
 func (r taskClient) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
-	question := Asked{Key: q.Key, Method: q.Method, Params: json.RawMessage(`{}`)}
+	question := TaskQuestion{Key: q.Key, Method: q.Method, Params: json.RawMessage(`{}`)}
 	if q.Params != nil {
 		var err error
 		if question.Params, err = ordered.JSON(q.Params); err != nil {

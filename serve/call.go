@@ -50,10 +50,10 @@ func (s *Server) answer(ctx context.Context, r *request) {
 	r.end(out, status)
 	switch {
 	case failed != nil:
-	case cap(out) <= maxKeptAnswer:
+	case cap(out) <= maxPooledAnswer:
 		*buffer = out
 		answers.Put(buffer)
-	case cap(out) <= maxKeptList:
+	case cap(out) <= maxPooledList:
 		long := out
 		longAnswers.Put(&long)
 	}
@@ -68,13 +68,13 @@ var (
 
 // Limits of the pooled buffers, in bytes.
 const (
-	maxKeptAnswer = 64 << 10
-	maxKeptList   = 4 << 20
+	maxPooledAnswer = 64 << 10
+	maxPooledList   = 4 << 20
 )
 
 // grow returns out with room for n more bytes.
 func grow(out []byte, n int) []byte {
-	if len(out)+n > maxKeptAnswer && cap(out)-len(out) < n {
+	if len(out)+n > maxPooledAnswer && cap(out)-len(out) < n {
 		out = append((*longAnswers.Get().(*[]byte))[:0], out...)
 	}
 	return slices.Grow(out, n)
@@ -85,11 +85,11 @@ const answerStart = `{"jsonrpc":"2.0","id":`
 
 // wantsStructured reports whether the answer to a request also has structured content.
 func (s *Server) wantsStructured(r *request) (bool, *toolfold.Error) {
-	switch wanted := r.meta.structured; {
-	case wanted == nil:
+	switch flag := r.meta.structured; {
+	case flag == nil:
 		return s.structured, nil
-	case string(wanted) == "true" || string(wanted) == "false":
-		return string(wanted) == "true", nil
+	case string(flag) == "true" || string(flag) == "false":
+		return string(flag) == "true", nil
 	}
 	return false, toolfold.Errorf(toolfold.InvalidInput, "_meta %s must be true or false", structuredMeta)
 }
@@ -146,7 +146,7 @@ func (s *Server) inTurn(
 ) (toolfold.Answer, *ordered.Map, *protocolError) {
 	run := func(ctx context.Context) (answer toolfold.Answer) {
 		defer func() {
-			if p := recover(); p != nil { // a parked call runs in its own goroutine
+			if p := recover(); p != nil { // a pending call runs in its own goroutine
 				answer = s.answerable(fmt.Errorf("panic: %v\n%s", p, debug.Stack())).Answer()
 			}
 		}()

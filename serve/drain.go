@@ -37,14 +37,14 @@ type drain struct {
 	begun context.Context // done when the drain begins; streams end with it
 	begin context.CancelFunc
 
-	mu     sync.Mutex
-	open   map[*request]bool // being answered, without streams
-	before map[*request]bool // open when the drain began; nil = it has not begun
-	served chan struct{}     // closed when all of before are answered
+	mu      sync.Mutex
+	open    map[*request]bool // being answered, without streams
+	earlier map[*request]bool // open when the drain began; nil = it has not begun
+	idle    chan struct{}     // closed when all of earlier are answered
 }
 
 func newDrain() *drain {
-	d := &drain{open: map[*request]bool{}, served: make(chan struct{})}
+	d := &drain{open: map[*request]bool{}, idle: make(chan struct{})}
 	d.begun, d.begin = context.WithCancel(context.Background())
 	return d
 }
@@ -58,9 +58,9 @@ func (d *drain) enter(r *request) (leave func()) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.open, r)
-		if d.before[r] {
-			delete(d.before, r)
-			d.checkServed()
+		if d.earlier[r] {
+			delete(d.earlier, r)
+			d.checkIdle()
 		}
 	}
 }
@@ -69,16 +69,16 @@ func (d *drain) enter(r *request) (leave func()) {
 func (d *drain) start() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.before = maps.Clone(d.open)
-	d.checkServed()
+	d.earlier = maps.Clone(d.open)
+	d.checkIdle()
 	d.begin()
 	return len(d.open)
 }
 
-// checkServed is called with the lock held when before has changed.
-func (d *drain) checkServed() {
-	if len(d.before) == 0 {
-		close(d.served)
+// checkIdle is called with the lock held when earlier has changed.
+func (d *drain) checkIdle() {
+	if len(d.earlier) == 0 {
+		close(d.idle)
 	}
 }
 
@@ -130,10 +130,10 @@ func (s *web) stop(server *http.Server, fresh *freshConns, limit time.Duration) 
 	defer cancel()
 	open := s.drain.start()
 	s.log.Info("the server stops once the open requests are answered", "requests", open, "limit", limit)
-	s.parked.prompts.end(stoppingError)
+	s.pendingCalls.prompts.end(stoppingError)
 	server.SetKeepAlivesEnabled(false)
 	select {
-	case <-s.drain.served:
+	case <-s.drain.idle:
 	case <-ctx.Done():
 	}
 	fresh.close()

@@ -82,9 +82,9 @@ func (s *Server) schemaOf(view *lazy.View, name string, structured bool) (ordere
 	return ordered.Map{{Key: "tool_name", Value: name}, {Key: "schema", Value: definition}}, nil
 }
 
-func (s *Server) describeBatch(view *lazy.View, asked json.RawMessage, structured bool) (ordered.Map, *toolfold.Error) {
+func (s *Server) describeBatch(view *lazy.View, list json.RawMessage, structured bool) (ordered.Map, *toolfold.Error) {
 	var names []string
-	if json.Unmarshal(asked, &names) != nil || names == nil {
+	if json.Unmarshal(list, &names) != nil || names == nil {
 		return nil, toolfold.Errorf(toolfold.InvalidInput, `tool_names must be a list of texts, such as {"tool_names":["memory.store"]}`)
 	}
 	if len(names) > maxDescribed {

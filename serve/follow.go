@@ -91,5 +91,5 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 // sameAs reports whether a task has nothing new to report.
 func (t Task) sameAs(before Task) bool {
 	return t.Status == before.Status && t.Message == before.Message &&
-		slices.EqualFunc(t.Asks, before.Asks, func(a, b Asked) bool { return a.Key == b.Key })
+		slices.EqualFunc(t.Asks, before.Asks, func(a, b TaskQuestion) bool { return a.Key == b.Key })
 }

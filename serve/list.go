@@ -126,7 +126,7 @@ func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *pro
 		}
 	}
 	s.metrics.countList(list.tokens, cached)
-	r.checked = true
+	r.singleLine = true
 	return r.admission.append(append(append(grow(out, len(list.tools)+512), `"tools":`...), list.tools...), nil), nil
 }
 

@@ -46,9 +46,9 @@ func logLevel(level slog.Level) mcp.LoggingLevel {
 	return mcp.LoggingLevelDebug
 }
 
-// wantedLog returns the least level of log messages that the client wants; empty = no messages.
+// logLevel returns the least level of log messages that the client has set; empty = no messages.
 // From 2026-07-28 on it is set by request, before that by session.
-func (r *request) wantedLog() mcp.LoggingLevel {
+func (r *request) logLevel() mcp.LoggingLevel {
 	if session, ok := r.session.(server.SessionWithLogging); ok && !r.modern() {
 		return session.GetLogLevel()
 	}
@@ -57,23 +57,23 @@ func (r *request) wantedLog() mcp.LoggingLevel {
 
 // withLog returns a context in which calls pass on the log messages of other servers.
 func (r *request) withLog(ctx context.Context) context.Context {
-	wanted := r.wantedLog()
-	if wanted == "" {
+	level := r.logLevel()
+	if level == "" {
 		return ctx
 	}
-	return callctx.With(ctx, callctx.Log{Level: string(wanted), Tell: func(params json.RawMessage) {
+	return callctx.With(ctx, callctx.Log{Level: string(level), Tell: func(params json.RawMessage) {
 		var meta struct{ Level mcp.LoggingLevel }
 		_ = json.Unmarshal(params, &meta) // messages without a level are dropped
 		r.deliver(func(r *request) bool {
-			return !meta.Level.ShouldSendTo(r.wantedLog()) || r.notify(string(mcp.MethodNotificationMessage), params)
+			return !meta.Level.ShouldSendTo(r.logLevel()) || r.notify(string(mcp.MethodNotificationMessage), params)
 		})
 	}})
 }
 
 // Enabled implements [slog.Handler].
 func (h *clientHandler) Enabled(_ context.Context, level slog.Level) bool {
-	wanted := h.request.newest().wantedLog()
-	return wanted != "" && logLevel(level).ShouldSendTo(wanted)
+	least := h.request.newest().logLevel()
+	return least != "" && logLevel(level).ShouldSendTo(least)
 }
 
 // Handle implements [slog.Handler]. It sends the record before the answer of the request.

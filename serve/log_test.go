@@ -54,9 +54,9 @@ func TestLoggedValues(t *testing.T) {
 		if err := s.Stdio(t.Context(), strings.NewReader(line), &out); err != nil {
 			t.Fatal(err)
 		}
-		said, _, answered := strings.Cut(out.String(), "\n")
-		if !answered || !strings.Contains(said, test.want) ||
-			!strings.Contains(said, "notifications/message") || !strings.Contains(out.String(), "answered") {
+		line, _, answered := strings.Cut(out.String(), "\n")
+		if !answered || !strings.Contains(line, test.want) ||
+			!strings.Contains(line, "notifications/message") || !strings.Contains(out.String(), "answered") {
 			t.Errorf("%s is said as %s, want %s", test.why, out.String(), test.want)
 		}
 	}

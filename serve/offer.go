@@ -51,7 +51,7 @@ type Resource struct {
 
 	// Read returns the content at a URI. A [*toolfold.Error] means that there is nothing there for the caller,
 	// unless its code is INTERNAL_ERROR, TIMEOUT, CANCELLED or UPSTREAM_ERROR.
-	Read func(ctx context.Context, at Location) (content.Held, error)
+	Read func(ctx context.Context, at Location) (content.Data, error)
 
 	// List returns the resources of a template that are worth a place in a list. Nil lists none: they can
 	// still be read by their URI. A resource at one URI is always listed.

@@ -73,17 +73,17 @@ func offeredPrompts(context.Context) ([]serve.Prompt, error) {
 
 func offeredResources(context.Context) ([]serve.Resource, error) {
 	return []serve.Resource{
-		{URI: "note://readme", Name: "readme", MIME: "text/plain", Read: func(context.Context, serve.Location) (content.Held, error) {
-			return content.Held{MIME: "text/plain", Text: "Read me."}, nil
+		{URI: "note://readme", Name: "readme", MIME: "text/plain", Read: func(context.Context, serve.Location) (content.Data, error) {
+			return content.Data{MIME: "text/plain", Text: "Read me."}, nil
 		}},
-		{URI: "note://image", Name: "image", Read: func(context.Context, serve.Location) (content.Held, error) {
-			return content.Held{MIME: "image/png", Blob: []byte{1, 2, 3}}, nil
+		{URI: "note://image", Name: "image", Read: func(context.Context, serve.Location) (content.Data, error) {
+			return content.Data{MIME: "image/png", Blob: []byte{1, 2, 3}}, nil
 		}},
-		{URI: "note://by-id/{id}", Name: "note", Doc: "A note.", Read: func(_ context.Context, at serve.Location) (content.Held, error) {
+		{URI: "note://by-id/{id}", Name: "note", Doc: "A note.", Read: func(_ context.Context, at serve.Location) (content.Data, error) {
 			if strings.HasPrefix(at.Values["id"], "no") {
-				return content.Held{}, toolfold.Errorf("NOTE_NOT_FOUND", "there is no note %s", at.Values["id"])
+				return content.Data{}, toolfold.Errorf("NOTE_NOT_FOUND", "there is no note %s", at.Values["id"])
 			}
-			return content.Held{Text: "Note " + at.Values["id"]}, nil
+			return content.Data{Text: "Note " + at.Values["id"]}, nil
 		}, List: func(context.Context) (all []content.Link, _ error) {
 			for i := range many {
 				all = append(all, content.Link{URI: fmt.Sprint("note://by-id/", i), Name: fmt.Sprint(i)})
@@ -374,7 +374,7 @@ func TestBrokenHandlers(t *testing.T) {
 			}}}, nil
 		},
 		Resources: func(context.Context) ([]serve.Resource, error) {
-			return []serve.Resource{{URI: "note://broken", Read: func(context.Context, serve.Location) (content.Held, error) {
+			return []serve.Resource{{URI: "note://broken", Read: func(context.Context, serve.Location) (content.Data, error) {
 				panic("no such page")
 			}}}, nil
 		},
@@ -382,8 +382,8 @@ func TestBrokenHandlers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := strings.Replace(mcptest.ModernMeta, `Capabilities":{}`, `Capabilities":{"roots":{},"elicitation":{},"sampling":{}}`, 1)
-	for _, meta := range []string{mcptest.ModernMeta, asked} {
+	asking := strings.Replace(mcptest.ModernMeta, `Capabilities":{}`, `Capabilities":{"roots":{},"elicitation":{},"sampling":{}}`, 1)
+	for _, meta := range []string{mcptest.ModernMeta, asking} {
 		for _, answer := range mcptest.Stdio(t, s,
 			`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"broken",`+meta+`}}`,
 			`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"note://broken",`+meta+`}}`,

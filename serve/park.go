@@ -32,7 +32,7 @@ const (
 // oldest prompt of the client with the most prompts fails.
 type prompts struct {
 	mu        sync.Mutex
-	byClient  map[string][]*waitingPrompt // the oldest first
+	byClient  map[string][]*pendingPrompt // the oldest first
 	count     int
 	endReason func() error // the reason why no prompt may wait; nil = prompts may wait
 }
@@ -49,7 +49,7 @@ func (p *prompts) end(why func() error) {
 	}
 }
 
-type waitingPrompt struct{ fail context.CancelCauseFunc }
+type pendingPrompt struct{ fail context.CancelCauseFunc }
 
 // wait registers a prompt. Its context ends when the prompt may wait no longer. done ends the wait.
 func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, done func(), err error) {
@@ -70,11 +70,11 @@ func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, d
 		p.remove(busiest, oldest)
 	}
 	if p.byClient == nil {
-		p.byClient = map[string][]*waitingPrompt{}
+		p.byClient = map[string][]*pendingPrompt{}
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	ctx, stop := context.WithTimeoutCause(ctx, promptWait, fmt.Errorf("the client did not answer within %s", promptWait))
-	prompt := &waitingPrompt{fail}
+	prompt := &pendingPrompt{fail}
 	p.byClient[client] = append(p.byClient[client], prompt)
 	p.count++
 	return ctx, func() {
@@ -86,7 +86,7 @@ func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, d
 	}, nil
 }
 
-func (p *prompts) remove(client string, prompt *waitingPrompt) {
+func (p *prompts) remove(client string, prompt *pendingPrompt) {
 	list := p.byClient[client]
 	i := slices.Index(list, prompt)
 	if i < 0 {
@@ -100,27 +100,27 @@ func (p *prompts) remove(client string, prompt *waitingPrompt) {
 
 // From 2026-07-28 on a server does not send requests. A call that asks its client's model or user
 // is answered with the questions, and the client repeats the call with the answers. Meanwhile the
-// call stays parked here, running, under a state that only its client knows and that is valid for
+// call stays pending here, running, under a state that only its client knows and that is valid for
 // one retry.
 
 // questionDelay is the time in which a call may ask further questions, so that they all go out in
 // one round.
 const questionDelay = 10 * time.Millisecond
 
-// parkedCalls holds the calls whose clients have to answer.
-type parkedCalls struct {
+// pendingCalls holds the calls whose clients have to answer.
+type pendingCalls struct {
 	process string // prefix of every state of this process
 	prompts prompts
 
 	mu    sync.Mutex
-	calls map[string]*parkedCall // by state
+	calls map[string]*pendingCall // by state
 }
 
-// parkedCall is a call that may ask its client.
-type parkedCall struct {
+// pendingCall is a call that may ask its client.
+type pendingCall struct {
 	tool   string // name of the method and tool, with the caller's id
 	client string
-	calls  *parkedCalls
+	calls  *pendingCalls
 	cancel context.CancelCauseFunc
 	done   chan toolfold.Answer // receives the answer once
 
@@ -130,7 +130,7 @@ type parkedCall struct {
 	state        string                     // set while the client has to answer
 	questions    map[string]*question       // unanswered questions, by key
 	earlyAnswers map[string]json.RawMessage // answers that came with the first request, by key
-	changed      chan struct{}              // capacity 1; signals that something was asked
+	newQuestion  chan struct{}              // capacity 1; signals a new question
 }
 
 // question is a question on its way to the client and back.
@@ -160,7 +160,7 @@ func fits(method string, answer json.RawMessage) bool {
 func (s *Server) callModern(
 	ctx context.Context, r *request, name string, run func(context.Context) toolfold.Answer,
 ) (answer toolfold.Answer, asks *ordered.Map, failed *protocolError) {
-	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // only the caller that parked a call can continue it
+	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // only the caller of a pending call can continue it
 	if r.caller.rights != nil {                                     // and only with the same rights, which differ at other addresses
 		tool += " " + r.caller.rights.Text
 	}
@@ -169,12 +169,12 @@ func (s *Server) callModern(
 		return answer, nil, failed
 	}
 	if state == "" {
-		answer, asks = s.parked.start(ctx, r, tool, responses, run).wait(ctx)
+		answer, asks = s.pendingCalls.start(ctx, r, tool, responses, run).wait(ctx)
 		return answer, asks, nil
 	}
-	p := s.parked.leave(state, tool)
+	p := s.pendingCalls.leave(state, tool)
 	switch {
-	case p == nil && strings.HasPrefix(state, s.parked.process):
+	case p == nil && strings.HasPrefix(state, s.pendingCalls.process):
 		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
 			message: "the call of this requestState has ended, or was continued already: call again without requestState"}
 	case p == nil:
@@ -198,13 +198,13 @@ func readResponses(raw json.RawMessage) (responses map[string]json.RawMessage, f
 
 // start starts a call. The call outlives a request that ends with a question, but it ends with a
 // cancelled request.
-func (l *parkedCalls) start(
+func (l *pendingCalls) start(
 	ctx context.Context, r *request, tool string, earlyAnswers map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
-) *parkedCall {
+) *pendingCall {
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	p := &parkedCall{
+	p := &pendingCall{
 		tool: tool, client: r.clientKey(), request: r, arrived: time.Now(), calls: l, cancel: cancel, earlyAnswers: earlyAnswers,
-		done: make(chan toolfold.Answer, 1), questions: map[string]*question{}, changed: make(chan struct{}, 1),
+		done: make(chan toolfold.Answer, 1), questions: map[string]*question{}, newQuestion: make(chan struct{}, 1),
 	}
 	go func() {
 		p.done <- run(r.declared().in(running, p))
@@ -215,8 +215,8 @@ func (l *parkedCalls) start(
 	return p
 }
 
-// leave takes a call of a tool out of parkedCalls; nil if it is not there.
-func (l *parkedCalls) leave(state, tool string) *parkedCall {
+// leave takes a call of a tool out of pendingCalls; nil if it is not there.
+func (l *pendingCalls) leave(state, tool string) *pendingCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p, ok := l.calls[state]
@@ -228,20 +228,20 @@ func (l *parkedCalls) leave(state, tool string) *parkedCall {
 }
 
 // wait returns the answer of a call, or its questions.
-func (p *parkedCall) wait(ctx context.Context) (answer toolfold.Answer, asks *ordered.Map) {
-	var gathered <-chan time.Time
+func (p *pendingCall) wait(ctx context.Context) (answer toolfold.Answer, asks *ordered.Map) {
+	var delayOver <-chan time.Time
 	for {
 		select {
 		case answer := <-p.done:
 			p.cancel(nil)
 			return answer, nil
-		case <-p.changed:
-			gathered = time.After(questionDelay)
-		case <-gathered:
-			if asks := p.park(); asks != nil {
+		case <-p.newQuestion:
+			delayOver = time.After(questionDelay)
+		case <-delayOver:
+			if asks := p.suspend(); asks != nil {
 				return answer, asks
 			}
-			gathered = nil
+			delayOver = nil
 		case <-ctx.Done():
 			p.cancel(context.Cause(ctx))
 			return toolfold.Errorf(toolfold.Cancelled, "the call was cancelled").Answer(), nil
@@ -250,7 +250,7 @@ func (p *parkedCall) wait(ctx context.Context) (answer toolfold.Answer, asks *or
 }
 
 // goOn makes r the newest request of the call.
-func (p *parkedCall) goOn(r *request) {
+func (p *pendingCall) goOn(r *request) {
 	p.mu.Lock()
 	before := p.request
 	p.request, p.arrived = r, time.Now()
@@ -259,27 +259,27 @@ func (p *parkedCall) goOn(r *request) {
 }
 
 // newest returns the newest request of the call, and when it came.
-func (p *parkedCall) newest() (*request, time.Time) {
+func (p *pendingCall) newest() (*request, time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.request, p.arrived
 }
 
 // Offers implements [callctx.Client].
-func (p *parkedCall) Offers(method string) bool {
+func (p *pendingCall) Offers(method string) bool {
 	r, _ := p.newest()
 	return r.Offers(method)
 }
 
 // Declared implements [callctx.Client].
-func (p *parkedCall) Declared() json.RawMessage {
+func (p *pendingCall) Declared() json.RawMessage {
 	r, _ := p.newest()
 	return r.declared().Declared()
 }
 
 // Seen implements [callctx.Client]. Over HTTP it is the time of the call's newest request: other
 // requests may come from another client of the same name.
-func (p *parkedCall) Seen() time.Time {
+func (p *pendingCall) Seen() time.Time {
 	r, arrived := p.newest()
 	if r.questions != nil {
 		return time.Unix(0, r.questions.seen.Load())
@@ -288,7 +288,7 @@ func (p *parkedCall) Seen() time.Time {
 }
 
 // Ask implements [callctx.Client].
-func (p *parkedCall) Ask(ctx context.Context, form callctx.Question) (json.RawMessage, error) {
+func (p *pendingCall) Ask(ctx context.Context, form callctx.Question) (json.RawMessage, error) {
 	ctx, done, err := p.calls.prompts.wait(ctx, p.client)
 	if err != nil {
 		return nil, err
@@ -313,7 +313,7 @@ func (p *parkedCall) Ask(ctx context.Context, form callctx.Question) (json.RawMe
 }
 
 // ask adds a question and returns its key. If its answer is there already, it is not sent.
-func (p *parkedCall) ask(q *question) (key string) {
+func (p *pendingCall) ask(q *question) (key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key = q.Key
@@ -332,16 +332,16 @@ func (p *parkedCall) ask(q *question) (key string) {
 }
 
 // wake wakes the request that waits, or the next one.
-func (p *parkedCall) wake() {
+func (p *pendingCall) wake() {
 	select {
-	case p.changed <- struct{}{}:
+	case p.newQuestion <- struct{}{}:
 	default: // a signal is pending and covers this question too
 	}
 }
 
-// park returns the questions that the client has to answer before it calls again; nil if all were
+// suspend returns the questions that the client has to answer before it calls again; nil if all were
 // answered meanwhile.
-func (p *parkedCall) park() *ordered.Map {
+func (p *pendingCall) suspend() *ordered.Map {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.questions) == 0 {
@@ -363,7 +363,7 @@ func (p *parkedCall) park() *ordered.Map {
 	p.calls.mu.Lock()
 	defer p.calls.mu.Unlock()
 	if p.calls.calls == nil {
-		p.calls.calls = map[string]*parkedCall{}
+		p.calls.calls = map[string]*pendingCall{}
 	}
 	p.calls.calls[p.state] = p
 	return &ordered.Map{
@@ -373,7 +373,7 @@ func (p *parkedCall) park() *ordered.Map {
 
 // take passes the client's answers to the questions that wait for them. Unanswered questions are
 // asked again.
-func (p *parkedCall) take(responses map[string]json.RawMessage) {
+func (p *pendingCall) take(responses map[string]json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, answer := range responses {

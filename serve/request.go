@@ -38,9 +38,9 @@ type request struct {
 	// onSession is called with the session that initialize begins; nil on stdio.
 	onSession func(server.SessionWithClientInfo)
 
-	ownMethod *method    // how it is answered here; nil if mcp-go answers it
-	admission *admission // set once mcp-go has admitted the request
-	checked   bool       // the answer is one line of UTF-8; lists are checked when they are made
+	ownMethod  *method    // how it is answered here; nil if mcp-go answers it
+	admission  *admission // set once mcp-go has admitted the request
+	singleLine bool       // the answer is one line of UTF-8; lists are checked when they are made
 
 	cancel context.CancelCauseFunc // cancels the work for the request
 
@@ -53,7 +53,7 @@ type request struct {
 	// then go out with the newest request of the call.
 	awaitsClient bool             // answered with a question
 	next         *request         // continues the call; nil = not yet
-	pending      []func(*request) // for the next request, at most maxPending
+	messages     []func(*request) // for the next request, at most maxPending
 }
 
 // maxPending limits the messages of a call that wait for its next request.
@@ -66,8 +66,8 @@ func (r *request) deliver(send func(*request) bool) bool {
 	for {
 		r.mu.Lock()
 		next, waits := r.next, r.ended && r.awaitsClient
-		if waits = waits && next == nil && len(r.pending) < maxPending; waits {
-			r.pending = append(r.pending, func(next *request) { next.deliver(send) })
+		if waits = waits && next == nil && len(r.messages) < maxPending; waits {
+			r.messages = append(r.messages, func(next *request) { next.deliver(send) })
 		}
 		ended := r.ended
 		r.mu.Unlock()
@@ -95,8 +95,8 @@ func (r *request) deliver(send func(*request) bool) bool {
 func (r *request) goOn(next *request) {
 	r.mu.Lock()
 	r.next = next
-	pending := r.pending
-	r.pending = nil
+	pending := r.messages
+	r.messages = nil
 	r.mu.Unlock()
 	for _, send := range pending {
 		send(next)
@@ -176,7 +176,7 @@ func (r *request) end(answer []byte, status int) {
 	if r.cancelled {
 		answer = nil
 	}
-	if answer != nil && !r.checked {
+	if answer != nil && !r.singleLine {
 		if answer = oneLine(answer); answer == nil {
 			r.log.Error("an answer is not one line, and is replaced by an error", "method", r.method, "name", r.about())
 			answer, status = failure(r.id, mcp.INTERNAL_ERROR, "the answer could not be written; the server's log has more"), http.StatusOK

@@ -34,8 +34,8 @@ func TestOnlyWholeLinesAreWritten(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		out := &outbox{}
-		asked := readMessage([]byte(`{"id":7,"method":"tools/call","params":{"name":"do"}}`))
-		r := &request{message: asked, out: out, log: slog.New(slog.NewTextHandler(&log, nil))}
+		call := readMessage([]byte(`{"id":7,"method":"tools/call","params":{"name":"do"}}`))
+		r := &request{message: call, out: out, log: slog.New(slog.NewTextHandler(&log, nil))}
 		if sent := r.send([]byte(test.message)); sent != (test.written != "") || strings.Join(out.events, "") != test.written {
 			t.Errorf("%s: the event is %q", why, out.events)
 		}
@@ -46,7 +46,7 @@ func TestOnlyWholeLinesAreWritten(t *testing.T) {
 		case test.written == "" && !(strings.HasPrefix(answer, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,`) && json.Valid([]byte(answer))):
 			t.Errorf("%s: the answer is %q", why, answer)
 		}
-		if said := strings.Contains(log.String(), "method=tools/call name=do"); said != (test.written == "") {
+		if logged := strings.Contains(log.String(), "method=tools/call name=do"); logged != (test.written == "") {
 			t.Errorf("%s: the log says %s", why, log.String())
 		}
 	}

@@ -1,11 +1,11 @@
 // Package serve serves families over MCP, on standard input and output and over HTTP. [New] makes a server of
 // [Options].
 //
-// It is the only importer of mcp-go, which carries the protocol in both eras. mcp-go checks each
-// request for its era: session, headers, version and metadata. admit.go caches the result for
-// requests that look the same to mcp-go. The package then answers the methods in methods.go itself;
-// mcp-go answers everything else. mcp-go looks up no tools and reads no arguments: a model gets an
-// answer to an unknown name that it can read and fix, and numbers stay as they were written.
+// mcp-go carries the protocol in both eras; only this package imports it. It checks each request for
+// its era (session, headers, version and metadata), once for all requests that look the same to it.
+// The package then answers the methods in methods.go itself, and mcp-go answers the other ones.
+// Tools are looked up and arguments are read here. So a model can read and fix the answer to an
+// unknown name, and numbers stay as they were written.
 package serve
 
 import (
@@ -94,9 +94,9 @@ type Options struct {
 	// server has none, and does not declare the extension.
 	Skills func(ctx context.Context) ([]Skill, error)
 
-	// Kept returns the resource that holds the whole of a truncated answer, by its [toolfold.Answer.StoredField]. A
-	// link to it follows the text of the answer. Nil = no links.
-	Kept func(id string) content.Link
+	// AnswerLink returns the resource that holds the whole of a truncated answer, by its [toolfold.Answer.RestID].
+	// A link to it follows the text of the answer. Nil = no links.
+	AnswerLink func(id string) content.Link
 
 	Metrics *Metrics     // nil = new metrics
 	Log     *slog.Logger // nil = the default logger
@@ -106,7 +106,7 @@ type Options struct {
 	// = the server offers no tasks.
 	Tasks Tasks
 
-	// TaskGrace is the time to wait for the result of a call kept as a task. A later result is
+	// TaskGrace is the time to wait for the result of a call that became a task. A later result is
 	// answered with the task. 0 = 2 s; negative = always answer with the task.
 	TaskGrace time.Duration
 
@@ -139,7 +139,7 @@ type patience struct {
 	body  time.Duration // for the body of a request
 	write time.Duration // for a client to read what was written
 	call  time.Duration // for a call to get its turn
-	task  time.Duration // for a kept call to end, so that its result is the answer
+	task  time.Duration // for a task call to end, so that its result is the answer
 	look  time.Duration // between two checks of the resources that clients watch
 }
 
@@ -178,15 +178,15 @@ type Server struct {
 
 	instructions func(*toolfold.Rights) string // see [Options.InstructionsFor]
 
-	structured bool
-	loads      Loads
-	hints      bool // whether search hints are listed
-	waits      patience
-	calls      calls
-	parked     parkedCalls
-	admissions cache[*admission]
-	lists      atomic.Pointer[cache[toolList]] // by rights and the request's lazy member; without lists of sessions that loaded tools
-	grown      sync.Map                        // ids of the sessions whose list has grown
+	structured   bool
+	loads        Loads
+	hints        bool // whether search hints are listed
+	waits        patience
+	calls        calls
+	pendingCalls pendingCalls
+	admissions   cache[*admission]
+	lists        atomic.Pointer[cache[toolList]] // by rights and the request's lazy member; without lists of sessions that loaded tools
+	grown        sync.Map                        // ids of the sessions whose list has grown
 }
 
 // Caller calls the actions of the server's families for code that runs outside a call, such as a
@@ -306,8 +306,8 @@ func New(o Options) (*Server, error) {
 		loads: o.AlwaysLoad, hints: o.SearchHints,
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
-		skills: o.Skills, others: o.Others, answerLink: o.Kept, onSessionEnd: o.SessionEnded, instructions: o.InstructionsFor,
-		parked: parkedCalls{process: uuid.NewString()[:8] + "-"},
+		skills: o.Skills, others: o.Others, answerLink: o.AnswerLink, onSessionEnd: o.SessionEnded, instructions: o.InstructionsFor,
+		pendingCalls: pendingCalls{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {
 		s.watches.watch = o.Others.Watch

@@ -53,8 +53,8 @@ type SkillFile struct {
 func (s *Skill) uri(file string) string { return skillScheme + s.Name + "/" + file }
 
 // content returns the content of a file.
-func (f SkillFile) content() content.Held {
-	body := content.Held{MIME: f.mime()}
+func (f SkillFile) content() content.Data {
+	body := content.Data{MIME: f.mime()}
 	if utf8.Valid(f.Data) {
 		body.Text = string(f.Data)
 	} else {
@@ -224,10 +224,10 @@ func skillResources(all func(context.Context) ([]Skill, error)) []Resource {
 	}
 	return []Resource{{
 		URI: skillScheme + "{name}/{+file}", Name: "skill", Doc: "A file of a skill.",
-		Read: func(ctx context.Context, at Location) (content.Held, error) {
+		Read: func(ctx context.Context, at Location) (content.Data, error) {
 			f, err := file(ctx, at)
 			if err != nil {
-				return content.Held{}, err
+				return content.Data{}, err
 			}
 			return f.content(), nil
 		},

@@ -22,7 +22,7 @@ import (
 type Tasks interface {
 	// Keep stores a call durably before it runs, and starts it. An empty id means that the call has
 	// to run within its request.
-	Keep(ctx context.Context, k KeptCall) (id string, err error)
+	Keep(ctx context.Context, k TaskCall) (id string, err error)
 
 	// Find returns the current state of a task. found is false also if the caller may not see it.
 	Find(ctx context.Context, id string) (t Task, found bool, err error)
@@ -37,8 +37,8 @@ type Tasks interface {
 	Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error
 }
 
-// KeptCall is a valid call to keep as a task.
-type KeptCall struct {
+// TaskCall is a valid call of a client, to store as a task.
+type TaskCall struct {
 	Action    string          // full name
 	Arguments json.RawMessage // all of them, in the action's own spelling
 
@@ -47,12 +47,12 @@ type KeptCall struct {
 	Name string
 	Raw  json.RawMessage
 
-	// Client holds the questions that the client answers, in a form of this package, for
-	// [WithClient]. Nil = it answers no questions.
+	// Client lists the kinds of questions that the client answers, for [WithClient]. Nil = it
+	// answers no questions.
 	Client json.RawMessage
 }
 
-// Task is the state of a kept call, or of a task that a call waits for, at one moment.
+// Task is the state of a task call, or of a task that a call waits for, at one moment.
 type Task struct {
 	ID      string
 	Status  TaskStatus
@@ -60,14 +60,14 @@ type Task struct {
 
 	Created, Updated time.Time
 
-	// Name and Raw are the client's call, see [KeptCall]. Result is the result of its action, or
+	// Name and Raw are the client's call, see [TaskCall]. Result is the result of its action, or
 	// {"error": …}. Failed reports that Result is a failure.
 	Name   string
 	Raw    json.RawMessage
 	Result json.RawMessage // nil until the task is completed
 	Failed bool
 
-	Asks []Asked // open questions if Status is TaskInputRequired, in order
+	Asks []TaskQuestion // open questions if Status is TaskInputRequired, in order
 
 	// Awaited reports that the task is not a call of a client. It continues when the clients that
 	// wait for it leave.
@@ -131,11 +131,11 @@ func (s *Server) withDeferral(ctx context.Context, r *request, c *call.Call) (to
 		}
 	} else {
 		var err error
-		id, err = s.tasks.Keep(ctx, KeptCall{
+		id, err = s.tasks.Keep(ctx, TaskCall{
 			Action: c.Entry.Action.FullName(), Arguments: c.Own(), Name: c.Name, Raw: c.Raw, Client: r.declared().answers(),
 		})
 		if err != nil {
-			s.log.Warn("a call is not kept as a task", "action", c.Entry.Action.FullName(), "err", err)
+			s.log.Warn("a call is not stored as a task", "action", c.Entry.Action.FullName(), "err", err)
 		}
 		if id == "" {
 			return toolfold.Answer{}, false
@@ -143,7 +143,7 @@ func (s *Server) withDeferral(ctx context.Context, r *request, c *call.Call) (to
 	}
 	t, err := s.await(ctx, id, s.waits.task)
 	if err != nil {
-		s.log.Warn("looking for a task that was just kept", "task", id, "err", err)
+		s.log.Warn("looking for a task that was just stored", "task", id, "err", err)
 	}
 	switch {
 	case ctx.Err() != nil && !awaits: // the client does not know the task
@@ -216,10 +216,10 @@ func (s *Server) appendAnswer(
 
 // links returns the resource link appended to a truncated answer.
 func (s *Server) links(answer toolfold.Answer) []content.Block {
-	if answer.Kept == "" || s.answerLink == nil {
+	if answer.RestID == "" || s.answerLink == nil {
 		return nil
 	}
-	return []content.Block{s.answerLink(answer.Kept).Block()}
+	return []content.Block{s.answerLink(answer.RestID).Block()}
 }
 
 // appendMembers appends the members of a result with its own result type, and the end.

@@ -112,32 +112,32 @@ type kitchen struct {
 	answers chan json.RawMessage
 }
 
-func (k *kitchen) Keep(_ context.Context, kept serve.KeptCall) (string, error) {
+func (k *kitchen) Keep(_ context.Context, c serve.TaskCall) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.refuse {
 		return "", errors.New("the book is full")
 	}
 	ctx := context.Background()
-	if kept.Client != nil {
+	if c.Client != nil {
 		var err error
-		if ctx, err = serve.WithClient(ctx, kept.Client, k.ask); err != nil {
+		if ctx, err = serve.WithClient(ctx, c.Client, k.ask); err != nil {
 			return "", err
 		}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	id := fmt.Sprintf("t%d", len(k.tasks)+1)
-	t := &serve.Task{ID: id, Status: serve.TaskWorking, Created: time.Unix(1, 0), Updated: time.Unix(1, 0), Name: kept.Name, Raw: kept.Raw}
+	t := &serve.Task{ID: id, Status: serve.TaskWorking, Created: time.Unix(1, 0), Updated: time.Unix(1, 0), Name: c.Name, Raw: c.Raw}
 	k.tasks[id], k.stops[id] = t, stop
 	go func() {
-		answer := k.runner.Call(ctx, kept.Action, kept.Arguments)
+		answer := k.runner.Call(ctx, c.Action, c.Arguments)
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		t.Updated, t.Result, t.Failed = time.Unix(2, 0), answer.Content, answer.IsError()
 		switch t.Status = serve.TaskCompleted; {
 		case ctx.Err() != nil:
 			t.Status = serve.TaskCancelled
-		case strings.Contains(string(kept.Arguments), "lost"):
+		case strings.Contains(string(c.Arguments), "lost"):
 			t.Status, t.Message = serve.TaskFailed, "it was lost"
 		}
 	}()
@@ -145,9 +145,9 @@ func (k *kitchen) Keep(_ context.Context, kept serve.KeptCall) (string, error) {
 }
 
 // ask asks a question of the only task.
-func (k *kitchen) ask(ctx context.Context, q serve.Asked) (json.RawMessage, error) {
+func (k *kitchen) ask(ctx context.Context, q serve.TaskQuestion) (json.RawMessage, error) {
 	k.mu.Lock()
-	k.tasks["t1"].Status, k.tasks["t1"].Asks = serve.TaskInputRequired, []serve.Asked{q}
+	k.tasks["t1"].Status, k.tasks["t1"].Asks = serve.TaskInputRequired, []serve.TaskQuestion{q}
 	k.mu.Unlock()
 	select {
 	case answer := <-k.answers:
@@ -195,7 +195,7 @@ type baker struct {
 	server *serve.Server
 }
 
-// newBaker returns a client of a server that answers every kept call with its task.
+// newBaker returns a client of a server that answers every task call with its task.
 func newBaker(t *testing.T, level lazy.Level) *baker {
 	t.Helper()
 	return newBakerWith(t, level, -1)
@@ -216,7 +216,7 @@ func newBakerWith(t *testing.T, level lazy.Level, grace time.Duration) *baker {
 	b.kitchen = &kitchen{runner: s.Runner, tasks: map[string]*serve.Task{}, stops: map[string]context.CancelFunc{},
 		answers: make(chan json.RawMessage, 1)}
 	if b.server, err = serve.New(serve.Options{Surface: s, Log: quiet, Tasks: b.kitchen, TaskGrace: grace,
-		Kept: func(id string) content.Link { return content.Link{Name: "whole", URI: "kept:" + id} }}); err != nil {
+		AnswerLink: func(id string) content.Link { return content.Link{Name: "whole", URI: "kept:" + id} }}); err != nil {
 		t.Fatal(err)
 	}
 	b.http = mcptest.Connect(t, b.server)
@@ -329,7 +329,7 @@ func TestTasksLinkTruncatedAnswers(t *testing.T) {
 	}
 }
 
-// If the store cannot be read, a kept call is still answered with its task, because it runs.
+// If the store cannot be read, a task call is still answered with its task, because it runs.
 func TestKeptWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -395,7 +395,7 @@ func TestPlainCallsStayPlain(t *testing.T) {
 	}
 }
 
-// A kept call is answered with its task if it exceeds the grace, or always if the grace is
+// A task call is answered with its task if it exceeds the grace, or always if the grace is
 // negative.
 func TestTaskGrace(t *testing.T) {
 	t.Parallel()
@@ -642,8 +642,8 @@ func TestTasksAsk(t *testing.T) {
 			t.Errorf("%s is answered %d %v", responses, status, answer)
 		}
 	}
-	if asked := b.asks(id, "glaze"); len(asked) != 1 {
-		t.Errorf("it asks %v", asked)
+	if questions := b.asks(id, "glaze"); len(questions) != 1 {
+		t.Errorf("it asks %v", questions)
 	}
 	update(`{"glaze":{"action":"accept","content":{"x":"sugar"}}}`)
 	if done, _ := json.Marshal(b.ended(id)["result"]); !strings.Contains(string(done), "plum") || !strings.Contains(string(done), "sugar") {

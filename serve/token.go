@@ -160,7 +160,7 @@ func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error
 func (t *tokenFile) rightsOf(token permission.Token) *toolfold.Rights {
 	rules := token.Rules
 	if len(token.Sets) == 0 {
-		rules.Named = rules.ReadOnly || len(rules.Allow) > 0 || len(rules.Deny) > 0
+		rules.NamedOnly = rules.ReadOnly || len(rules.Allow) > 0 || len(rules.Deny) > 0
 		return rules.Rights()
 	}
 	var sets []permission.Set

@@ -43,8 +43,8 @@ type watch struct {
 	by   map[string]toolfold.Origin // who watches a URI; a session can have other rights at another address. Guarded by the same lock
 	send func(mcp.JSONRPCNotification)
 
-	mu   sync.Mutex         // serializes look
-	seen map[string]version // by URI, as last reported to the client
+	mu       sync.Mutex         // serializes look
+	reported map[string]version // by URI, as last reported to the client
 }
 
 // version is the last value of Resource.Version; none if the resource has no Version func.
@@ -62,7 +62,7 @@ func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotifi
 	}
 	one := w.byKey[key]
 	if one == nil {
-		one = &watch{from: from, send: send, seen: map[string]version{}, by: map[string]toolfold.Origin{}}
+		one = &watch{from: from, send: send, reported: map[string]version{}, by: map[string]toolfold.Origin{}}
 		w.byKey[key] = one
 	}
 	for _, uri := range uris {
@@ -86,7 +86,7 @@ func (w *watches) remove(key any, uri string) {
 	}
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	delete(one.seen, uri)
+	delete(one.reported, uri)
 }
 
 // without removes a URI, or all if it is empty, from a watch and returns the watch. Nil if there is
@@ -297,8 +297,8 @@ func (s *Server) look(one *watch, uris []string, updated bool) {
 				continue
 			}
 		}
-		before, known := one.seen[uri]
-		one.seen[uri] = now
+		before, known := one.reported[uri]
+		one.reported[uri] = now
 		if known && now != before || updated && (now.none || !known) {
 			go one.send(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
 				Method: mcp.MethodNotificationResourceUpdated,

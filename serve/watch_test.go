@@ -33,15 +33,15 @@ func TestUpdatedBesideFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan mcp.JSONRPCNotification, 2)
+	notifications := make(chan mcp.JSONRPCNotification, 2)
 	for _, watcher := range []string{"a", "b"} {
-		s.watches.add(watcher, toolfold.Origin{}, func(n mcp.JSONRPCNotification) { told <- n }, "note://1")
+		s.watches.add(watcher, toolfold.Origin{}, func(n mcp.JSONRPCNotification) { notifications <- n }, "note://1")
 	}
 	s.Updated("note://1")
 	if asked != 2 {
 		t.Fatalf("%d of 2 watchers were looked at", asked)
 	}
-	<-told
+	<-notifications
 }
 
 // A method that the era no longer has is rejected before it does anything.

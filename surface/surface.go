@@ -265,7 +265,7 @@ func (s *Surface) view(r *toolfold.Rights) *view {
 	now := s.snapshot.Load()
 	var key any = r
 	if r != nil && r.Text != "" { // equal texts are equal rights
-		key = viewKey{r.Text, r.Told}
+		key = viewKey{r.Text, r.Public}
 	}
 	known, ok := now.views.Load(key)
 	if !ok { // at the start many may need it at once: one of them makes it
@@ -331,7 +331,7 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 		return call.NewResolver(withAlso(now.families, slices.Concat(list, old, call.FullNames(families))))
 	}
 	all := sync.OnceValue(func() *call.Resolver { return s.options.resolverOf(now.families) })
-	within, showsReasons := s.rights.Bounds().And(r.Bounds()), r == nil || r.Told
+	within, showsReasons := s.rights.Bounds().And(r.Bounds()), r == nil || r.Public
 	worded := func(names *call.Resolver) *call.Resolver {
 		names = names.Without(s.off)
 		if !showsReasons {

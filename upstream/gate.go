@@ -40,7 +40,7 @@ type gate struct {
 	askingTools    map[string]bool                   // tools that have, or may have, asked in this session
 	quietTools     map[string]bool                   // tools that answered a call without asking
 	callUnnamed    bool                              // the connection does not name the call of a question
-	queue          []*waitingCall                    // calls of asking tools that wait for their turn, next first
+	queue          []*queuedCall                     // calls of asking tools that wait for their turn, next first
 	heldQuestions  []*question                       // questions whose call is not known yet
 	watches        map[string]*watch                 // watches whose requests are not sent yet, by URI
 	list           json.RawMessage                   // the last answer to tools/list
@@ -369,7 +369,8 @@ func (g *gate) oversize(u *unit, out func(jsonrpc.Message)) {
 	}
 }
 
-// tooLong turns a message above the limit into the error of its request.
+// tooLong answers the request of a message above the limit with an error. Without such a request, it
+// notes the error.
 func (g *gate) tooLong(size int64, id string, out func(jsonrpc.Message)) {
 	why := fmt.Sprintf("it sent a message of %.1f MB, and the limit is %.1f MB: ask for less, or raise messageLimit in its settings",
 		float64(size)/(1<<20), float64(g.limit())/(1<<20))
@@ -558,7 +559,7 @@ func (g *gate) onRequest(text []byte, message json.RawMessage, r, stream *jsonrp
 		g.note(text) // without a usable id it cannot be answered
 		return
 	}
-	q := &question{Request: r, attributed: make(chan error, 1), wanted: make(chan struct{})}
+	q := &question{Request: r, attributed: make(chan error, 1), demand: make(chan struct{})}
 	q.ctx, q.cancel = context.WithCancel(g.life)
 	g.mu.Lock()
 	_, twice := g.serverRequests[r.ID]

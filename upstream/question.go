@@ -29,8 +29,8 @@ type Question struct {
 	Method string // one of the client's Asks
 	Params json.RawMessage
 
-	// Wanted is closed when another call begins to wait for this answer. Nil if no call ever waits.
-	Wanted <-chan struct{}
+	// Demand is closed when another call begins to wait for this answer. Nil if no call ever waits.
+	Demand <-chan struct{}
 }
 
 // holdTime limits how long a question waits for its call to become known.
@@ -40,7 +40,7 @@ const holdTime = 10 * time.Second
 const maxQuestions = 4096
 
 // question is a request of the server for the client of a call. The gate's mutex guards of, running and
-// isWanted.
+// isDemanded.
 type question struct {
 	*jsonrpc.Request
 	ctx    context.Context // ends when the server takes the question back
@@ -49,8 +49,8 @@ type question struct {
 	of         *call      // nil if unknown, or if it belongs to no call
 	running    []*call    // candidates while of is unknown
 	attributed chan error // receives nil once of is known, or the reason why it cannot be
-	wanted     chan struct{}
-	isWanted   bool // wanted is closed
+	demand     chan struct{}
+	isDemanded bool // wanted is closed
 }
 
 // isQuestion reports whether a request of the server is for the client of a call.
@@ -130,9 +130,9 @@ func (g *gate) want() {
 	}
 	for _, c := range g.calls {
 		for _, q := range c.open {
-			if !q.isWanted {
-				q.isWanted = true
-				close(q.wanted)
+			if !q.isDemanded {
+				q.isDemanded = true
+				close(q.demand)
 			}
 		}
 	}
@@ -240,15 +240,15 @@ func (g *gate) drop(token string) {
 	g.advance()
 }
 
-// waitingCall is a call that waits for its turn.
-type waitingCall struct {
+// queuedCall is a call that waits for its turn.
+type queuedCall struct {
 	token string
 	call  *call
 	turn  chan struct{} // closed when the call may run
 }
 
 // enter begins a call under its progress token. It returns nil if the call may run at once.
-func (g *gate) enter(token string, c *call) *waitingCall {
+func (g *gate) enter(token string, c *call) *queuedCall {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c.asks = c.asks || g.askingTools[c.tool]
@@ -256,7 +256,7 @@ func (g *gate) enter(token string, c *call) *waitingCall {
 		g.calls[token] = c
 		return nil
 	}
-	w := &waitingCall{token, c, make(chan struct{})}
+	w := &queuedCall{token, c, make(chan struct{})}
 	g.queue = append(g.queue, w)
 	if g.advance(); g.calls[token] == c {
 		return nil
@@ -281,9 +281,9 @@ func (g *gate) advance() {
 }
 
 // unqueue ends a call that no longer waits for its turn. It may already run.
-func (g *gate) unqueue(w *waitingCall) {
+func (g *gate) unqueue(w *queuedCall) {
 	g.mu.Lock()
-	g.queue = slices.DeleteFunc(g.queue, func(other *waitingCall) bool { return other == w })
+	g.queue = slices.DeleteFunc(g.queue, func(other *queuedCall) bool { return other == w })
 	_, runs := g.calls[w.token]
 	g.mu.Unlock()
 	if runs {
@@ -339,7 +339,7 @@ func (g *gate) answerTo(q *question) (json.RawMessage, error) {
 	if err := g.know(q); err != nil {
 		return nil, err
 	}
-	question := Question{Method: q.Method, Params: q.Params, Wanted: q.wanted}
+	question := Question{Method: q.Method, Params: q.Params, Demand: q.demand}
 	if q.of == nil || q.of.ask == nil {
 		if g.client.Ask == nil {
 			return nil, errors.New("there is no client to ask")

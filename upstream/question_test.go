@@ -217,7 +217,7 @@ func TestQuestionsOfPrograms(t *testing.T) {
 	first := s.call(t.Context(), "ask", "first", true)
 	q := <-first.questions
 	select {
-	case <-q.Wanted:
+	case <-q.Demand:
 		t.Error("an answer is wanted, and no call waits for it")
 	default:
 	}
@@ -225,7 +225,7 @@ func TestQuestionsOfPrograms(t *testing.T) {
 	if !<-second.queue {
 		t.Error("the second call that asks does not begin to wait")
 	}
-	<-q.Wanted
+	<-q.Demand
 	s.call(t.Context(), "roots", "", false).ends(t, "file:///x") // other tools run concurrently
 	q.answer <- "for first"
 	first.ends(t, "for first")
@@ -285,7 +285,7 @@ func TestFirstQuestionsAtOnce(t *testing.T) {
 	first := s.call(ctx, "meet", "one", false)
 	q := <-first.questions
 	second := s.call(t.Context(), "meet too", "two", false)
-	<-q.Wanted
+	<-q.Demand
 	cancel() // the call gives way
 	first.ends(t, context.Canceled.Error())
 	second.expect(t, "two")
@@ -300,7 +300,7 @@ func TestQuestionAfterCancellation(t *testing.T) {
 	first := s.call(ctx, "stubborn", "one", true)
 	q := <-first.questions
 	second := s.call(t.Context(), "stubborn", "two", true)
-	<-q.Wanted
+	<-q.Demand
 	cancel()
 	first.ends(t, context.Canceled.Error())
 	second.expect(t, "two")

@@ -29,8 +29,8 @@ func prompts(context.Context) ([]serve.Prompt, error) {
 		Name: "test_prompt_with_embedded_resource", Doc: "A prompt that holds a resource.",
 		Arguments: []serve.Argument{{Name: "resourceUri", Doc: "URI of the resource.", Required: true}},
 		Get: func(_ context.Context, arguments map[string]string) ([]serve.Message, error) {
-			held := content.Held{MIME: "text/plain", Text: "Embedded resource content for testing."}
-			return promptMessages(content.Embed(arguments["resourceUri"], held), content.Text("Please process the embedded resource above.")), nil
+			data := content.Data{MIME: "text/plain", Text: "Embedded resource content for testing."}
+			return promptMessages(content.Embed(arguments["resourceUri"], data), content.Text("Please process the embedded resource above.")), nil
 		},
 	}, {
 		Name: "test_prompt_with_image", Doc: "A prompt that holds an image.",

@@ -13,25 +13,25 @@ import (
 func resources(context.Context) ([]serve.Resource, error) {
 	return []serve.Resource{{
 		URI: "test://static-text", Name: "Static text", Doc: "A text that never changes.", MIME: "text/plain",
-		Read: func(context.Context, serve.Location) (content.Held, error) {
-			return content.Held{MIME: "text/plain", Text: "This is the content of the static text resource."}, nil
+		Read: func(context.Context, serve.Location) (content.Data, error) {
+			return content.Data{MIME: "text/plain", Text: "This is the content of the static text resource."}, nil
 		},
 	}, {
 		URI: "test://static-binary", Name: "Static image", Doc: "An image that never changes.", MIME: "image/png",
-		Read: func(context.Context, serve.Location) (content.Held, error) {
-			return content.Held{MIME: "image/png", Blob: png}, nil
+		Read: func(context.Context, serve.Location) (content.Data, error) {
+			return content.Data{MIME: "image/png", Blob: png}, nil
 		},
 	}, {
 		URI: "test://watched-resource", Name: "Watched text", Doc: "A text that clients can watch.", MIME: "text/plain",
-		Read: func(context.Context, serve.Location) (content.Held, error) {
-			return content.Held{MIME: "text/plain", Text: "This can be watched."}, nil
+		Read: func(context.Context, serve.Location) (content.Data, error) {
+			return content.Data{MIME: "text/plain", Text: "This can be watched."}, nil
 		},
 	}, {
 		URI: "test://template/{id}/data", Name: "Data by id", Doc: "Data of an id.", MIME: "application/json",
-		Read: func(_ context.Context, at serve.Location) (content.Held, error) {
+		Read: func(_ context.Context, at serve.Location) (content.Data, error) {
 			id := at.Values["id"]
 			text, err := json.Marshal(map[string]any{"id": id, "templateTest": true, "data": "Data for ID: " + id})
-			return content.Held{MIME: "application/json", Text: string(text)}, err
+			return content.Data{MIME: "application/json", Text: string(text)}, err
 		},
 		Complete: map[string]serve.Completer{"id": cities},
 	}}, nil

@@ -130,7 +130,7 @@ type runningTask struct {
 	answers map[string]chan json.RawMessage // by question key
 }
 
-func (k *memoryTasks) Keep(_ context.Context, call serve.KeptCall) (string, error) {
+func (k *memoryTasks) Keep(_ context.Context, call serve.TaskCall) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.tasks == nil {
@@ -143,7 +143,7 @@ func (k *memoryTasks) Keep(_ context.Context, call serve.KeptCall) (string, erro
 	}}
 	if call.Client != nil {
 		var err error
-		ctx, err = serve.WithClient(ctx, call.Client, func(ctx context.Context, q serve.Asked) (json.RawMessage, error) {
+		ctx, err = serve.WithClient(ctx, call.Client, func(ctx context.Context, q serve.TaskQuestion) (json.RawMessage, error) {
 			return k.ask(ctx, t, q)
 		})
 		if err != nil {
@@ -167,7 +167,7 @@ func (k *memoryTasks) Keep(_ context.Context, call serve.KeptCall) (string, erro
 }
 
 // ask waits for the client's answer to a question of a task.
-func (k *memoryTasks) ask(ctx context.Context, t *runningTask, q serve.Asked) (json.RawMessage, error) {
+func (k *memoryTasks) ask(ctx context.Context, t *runningTask, q serve.TaskQuestion) (json.RawMessage, error) {
 	k.mu.Lock()
 	q.Key = fmt.Sprintf("%s-%d", q.Key, len(t.answers)+1)
 	answer := make(chan json.RawMessage, 1)
@@ -189,7 +189,7 @@ func (k *memoryTasks) Answer(_ context.Context, id string, answers map[string]js
 	for key, answer := range answers {
 		t.answers[key] <- answer
 	}
-	t.Asks = slices.DeleteFunc(slices.Clone(t.Asks), func(q serve.Asked) bool { return answers[q.Key] != nil })
+	t.Asks = slices.DeleteFunc(slices.Clone(t.Asks), func(q serve.TaskQuestion) bool { return answers[q.Key] != nil })
 	if len(t.Asks) == 0 {
 		t.Status = serve.TaskWorking
 	}

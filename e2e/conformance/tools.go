@@ -34,9 +34,9 @@ func text(name, doc string, blocks ...content.Block) toolfold.External {
 // tools returns the tools of the suite.
 func (f *fixtures) tools() []toolfold.External {
 	embedded := content.Embed("test://embedded-resource",
-		content.Held{MIME: "text/plain", Text: "This is an embedded resource content."})
+		content.Data{MIME: "text/plain", Text: "This is an embedded resource content."})
 	mixed := content.Embed("test://mixed-content-resource",
-		content.Held{MIME: "application/json", Text: `{"test":"data","value":123}`})
+		content.Data{MIME: "application/json", Text: `{"test":"data","value":123}`})
 	all := []toolfold.External{
 		text("test_simple_text", "Returns a text.", content.Text("This is a simple text response for testing.")),
 		text("test_image_content", "Shows an image.", content.Image("image/png", png)),

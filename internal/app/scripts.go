@@ -38,11 +38,11 @@ type Began func(id string)
 
 // Keep implements [script.Runs].
 func (s scriptRuns) Keep(ctx context.Context, args json.RawMessage) (id string, err error) {
-	kept := serve.KeptCall{Action: work.Script, Arguments: args, Name: work.Script, Raw: args}
+	run := serve.TaskCall{Action: work.Script, Arguments: args, Name: work.Script, Raw: args}
 	if client := callctx.ClientOf(ctx); client != nil {
-		kept.Client = client.Declared()
+		run.Client = client.Declared()
 	}
-	id, err = s.keep(ctx, kept)
+	id, err = s.keep(ctx, run)
 	if began := callctx.Of[Began](ctx); began != nil && id != "" {
 		began(id)
 	}

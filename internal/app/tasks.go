@@ -30,7 +30,7 @@ type keeper struct {
 
 // Keep implements [serve.Tasks]. It does not keep a call that no task can run: that call runs
 // within its request, or fails there with its own error.
-func (k keeper) Keep(ctx context.Context, call serve.KeptCall) (id string, err error) {
+func (k keeper) Keep(ctx context.Context, call serve.TaskCall) (id string, err error) {
 	id, err = k.keep(ctx, call)
 	if _, refused := errors.AsType[*toolfold.Error](err); refused {
 		return "", nil
@@ -39,7 +39,7 @@ func (k keeper) Keep(ctx context.Context, call serve.KeptCall) (id string, err e
 }
 
 // keep stores a call as a task. It returns an empty id if no process runs tasks of the workspace.
-func (k keeper) keep(ctx context.Context, call serve.KeptCall) (id string, err error) {
+func (k keeper) keep(ctx context.Context, call serve.TaskCall) (id string, err error) {
 	service, err := k.open(ctx)
 	if err != nil {
 		return "", err
@@ -54,7 +54,7 @@ func (k keeper) keep(ctx context.Context, call serve.KeptCall) (id string, err e
 		call.Client)
 }
 
-// Find implements [serve.Tasks]. Callers see a kept call if its action exists for them, and if they
+// Find implements [serve.Tasks]. Callers see a task call if its action exists for them, and if they
 // may call it and have the rights that it was kept with, or may call task.status. Other tasks
 // require task.wait, and are shown as a call of it.
 func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, err error) {
@@ -88,7 +88,7 @@ func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, 
 	case !task.Final(stored.Status) && len(stored.Questions) > 0:
 		t.Status = serve.TaskInputRequired
 		for _, q := range stored.Questions {
-			t.Asks = append(t.Asks, serve.Asked{Key: q.Key, Method: q.Method, Params: q.Params})
+			t.Asks = append(t.Asks, serve.TaskQuestion{Key: q.Key, Method: q.Method, Params: q.Params})
 			t.Updated = q.AskedAt
 		}
 	case !task.Final(stored.Status):

@@ -158,13 +158,13 @@ func TestQuestionsOverTheNetwork(t *testing.T) {
 		}
 		return result, answer
 	}
-	kept, answer := request("tools/call", "tool_call", `"name":"tool_call","arguments":{"name":"desk.ask_item"}`)
-	if kept.ResultType != "task" {
+	result, answer := request("tools/call", "tool_call", `"name":"tool_call","arguments":{"name":"desk.ask_item"}`)
+	if result.ResultType != "task" {
 		t.Fatalf("the call is no task: %s", answer)
 	}
 
 	b := networkBrowser(t, base)
-	at := "/tasks/" + kept.TaskID
+	at := "/tasks/" + result.TaskID
 	page := b.press(b.get("/", http.StatusOK), "log in", url.Values{"token": {tokens["me"]}}, http.StatusOK)
 	b.shows(page, `<a href="`+at+`">`, "has 1 question for you")
 	page = b.get(at, http.StatusOK)
@@ -176,8 +176,8 @@ func TestQuestionsOverTheNetwork(t *testing.T) {
 		t.Errorf("the answered question is asked: %s", page)
 	}
 	testwait.Until(t, "the task of the client ends", func() bool {
-		kept, answer = request("tasks/get", kept.TaskID, `"taskId":"`+kept.TaskID+`"`)
-		return kept.Status != "working" && kept.Status != "input_required"
+		result, answer = request("tasks/get", result.TaskID, `"taskId":"`+result.TaskID+`"`)
+		return result.Status != "working" && result.Status != "input_required"
 	})
 	has(t, answer, `"status":"completed"`, `answered {\"action\":\"accept\",\"content\":{\"fruit\":\"plum\"}}`)
 }

@@ -243,13 +243,13 @@ func (s metricsStore) Read(ctx context.Context, r metric.Range) (m metric.Metric
 		return m, nil, false, found, err
 	}
 	type row struct {
-		id, kept, written int64
+		id, stored, written int64
 		metric.Series
 	}
 	rows, err := all(ctx, s.db.reader(), sqlf(`SELECT id, labels, kept, written, last, last_at FROM metric_series WHERE metric_id = ? AND `+
 		`written > 0 ORDER BY labels`, id),
 		into(func(r *row) []any {
-			return []any{&r.id, fromLabels{&r.Labels}, &r.kept, &r.written, &r.Last.Value, &r.Last.Micros}
+			return []any{&r.id, fromLabels{&r.Labels}, &r.stored, &r.written, &r.Last.Value, &r.Last.Micros}
 		}))
 	if err != nil {
 		return m, nil, false, true, err
@@ -266,7 +266,7 @@ func (s metricsStore) Read(ctx context.Context, r metric.Range) (m metric.Metric
 		if read += n; read > metric.MaxRead {
 			return m, nil, true, true, nil
 		}
-		series.Cut, series.Points = series.kept < series.written, make([]metric.Point, 0, n)
+		series.Cut, series.Points = series.stored < series.written, make([]metric.Point, 0, n)
 		if err := s.points(ctx, &series.Series, series.id, since, until); err != nil {
 			return m, nil, false, true, err
 		}

@@ -81,26 +81,26 @@ func refused(err error) bool {
 
 // postgresFault recognizes errors that a user can fix.
 func postgresFault(err error) *fault {
-	failure, isTold := errors.AsType[*pgconn.PgError](err)
+	failure, isReply := errors.AsType[*pgconn.PgError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
-	case isTold && (strings.HasPrefix(failure.Code, "28")):
+	case isReply && (strings.HasPrefix(failure.Code, "28")):
 		return &fault{unavailable("PostgreSQL refused the user or the password").
 			WithHint("mend the user and the password of the store's URL"), err}
-	case isTold && failure.Code == "3D000":
+	case isReply && failure.Code == "3D000":
 		return &fault{unavailable("PostgreSQL has no such database").WithHint("create it, or mend the store's URL"), err}
-	case isTold && failure.Code == "53300":
+	case isReply && failure.Code == "53300":
 		return &fault{unavailable("PostgreSQL takes no more connections").WithHint("call again in a moment, or raise max_connections"), err}
-	case isTold && failure.Code == "53100":
+	case isReply && failure.Code == "53100":
 		return &fault{unavailable("the disk of PostgreSQL is full; nothing was changed").WithHint("free some space on it, then call again"), err}
-	case isTold && failure.Code == "25006":
+	case isReply && failure.Code == "25006":
 		return &fault{unavailable("PostgreSQL only lets this database be read").WithHint("use the primary server in the store's URL"), err}
-	case isTold && failure.Code == "42501":
+	case isReply && failure.Code == "42501":
 		return &fault{unavailable("the user of the store's URL may not use its tables").
 			WithHint("grant the user its rights in PostgreSQL, or use another user"), err}
-	case isTold && failure.Code == startingUp:
+	case isReply && failure.Code == startingUp:
 		return &fault{unavailable("PostgreSQL is starting or stopping").WithHint("call again in a moment"), err}
-	case connecting && !isTold:
+	case connecting && !isReply:
 		return &fault{unavailable("PostgreSQL cannot be reached").
 			WithHint("look whether it runs and whether the store's URL is right, then call again"), err}
 	case lost(err):

@@ -40,11 +40,11 @@ var (
 	taskImported = fmt.Sprintf(`CASE WHEN status = 'pending' AND held = %d THEN 1 ELSE 0 END`, heldByImport)
 
 	// taskColumns are read by scanTask.
-	taskColumns = taskListed + `, definition, input, output`
+	taskColumns = taskListColumns + `, definition, input, output`
 
-	// taskListed are all but the definition, the input and the output, for which
+	// taskListColumns are all columns except the definition, the input and the output, for which
 	// a list may read NULL.
-	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
+	taskListColumns = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
 		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, rights,
 		due_at, ` + taskImported + `, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key,
 		name, description, tags, dependencies, error, length(input), length(output)`
@@ -386,7 +386,7 @@ func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err 
 	if q.After != nil {
 		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
-	columns := taskListed + `, NULL`
+	columns := taskListColumns + `, NULL`
 	for _, c := range []struct {
 		name string
 		read bool
@@ -439,12 +439,12 @@ func (s taskStore) Change(ctx context.Context, id string, change func(*task.Task
 func (s taskStore) Trigger(ctx context.Context, id string, now time.Time) (made task.Submission, err error) {
 	err = s.db.transition(ctx, func(t *transition) error {
 		made = task.Submission{}
-		held, found, err := t.hold(ctx, id)
-		if err != nil || !found || task.Final(held.Status) {
+		locked, found, err := t.hold(ctx, id)
+		if err != nil || !found || task.Final(locked.Status) {
 			return err
 		}
-		if held.Schedule != "" {
-			made, err = t.makeOf(ctx, held, uuid.NewString(), now, now)
+		if locked.Schedule != "" {
+			made, err = t.makeOf(ctx, locked, uuid.NewString(), now, now)
 			return err
 		}
 		n, err := t.queue(ctx, sqlf(`id = ? AND status = 'pending' AND waiting = 0 AND held = 0`, id))
@@ -457,14 +457,14 @@ func (s taskStore) Trigger(ctx context.Context, id string, now time.Time) (made 
 }
 
 // hold reads a task and locks it until the transaction ends.
-func (t *transition) hold(ctx context.Context, id string) (held task.Task, found bool, err error) {
+func (t *transition) hold(ctx context.Context, id string) (locked task.Task, found bool, err error) {
 	return first(ctx, t.executor, sqlf(`SELECT `+taskColumns+` FROM tasks WHERE id = ?`+t.dialect.lock, id), scanTask)
 }
 
 func (s taskStore) Cancel(ctx context.Context, c task.Cancellation) (before string, found bool, err error) {
 	err = s.db.transition(ctx, func(t *transition) error {
-		held, ok, err := t.hold(ctx, c.TaskID)
-		before, found = held.Status, ok
+		locked, ok, err := t.hold(ctx, c.TaskID)
+		before, found = locked.Status, ok
 		if err != nil || !ok || task.Final(before) {
 			return err
 		}

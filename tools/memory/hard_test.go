@@ -12,12 +12,12 @@ import (
 
 // hardSets returns questions that have no word of their note, in two halves over the notes of both.
 // Only sums are printed for the held half, because people who tune the search must not read it.
-func hardSets(t testing.TB) (tune, held searchSet) {
+func hardSets(t testing.TB) (tune, unseen searchSet) {
 	t.Helper()
-	tune, held = readSearchSet(t, "hard-tune"), readSearchSet(t, "hard-held")
-	tune.notes = slices.Concat(tune.notes, held.notes)
-	held.notes = tune.notes
-	return tune, held
+	tune, unseen = readSearchSet(t, "hard-tune"), readSearchSet(t, "hard-held")
+	tune.notes = slices.Concat(tune.notes, unseen.notes)
+	unseen.notes = tune.notes
+	return tune, unseen
 }
 
 // TestSearchInOtherWords measures questions that have no word of their note. The floors are a

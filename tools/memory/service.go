@@ -408,8 +408,8 @@ func labels(own string, tags []string, workspace string, expiresAt time.Time) La
 // encodedLen returns an upper bound for the bytes of a text in JSON.
 func encodedLen(text string) int { return 6*len(text) + 2 }
 
-// maxAsked limits the keys in a question to the user.
-const maxAsked = 5
+// maxNamedKeys limits the keys in a question to the user.
+const maxNamedKeys = 5
 
 // Delete removes an entry.
 func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
@@ -468,10 +468,10 @@ func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []strin
 	count, versions, which := 0, 0, "all of them"
 	switch {
 	case len(keys) > 0 && purge:
-		count, which = len(keys), fmt.Sprintf("%q", keys[:min(len(keys), maxAsked)])
+		count, which = len(keys), fmt.Sprintf("%q", keys[:min(len(keys), maxNamedKeys)])
 	case len(keys) > 0:
 		keys, err = s.store.Existing(ctx, scope, keys)
-		count, which = len(keys), fmt.Sprintf("%q", keys[:min(len(keys), maxAsked)])
+		count, which = len(keys), fmt.Sprintf("%q", keys[:min(len(keys), maxNamedKeys)])
 	default:
 		if count, err = s.store.Count(ctx, scope); err == nil && purge {
 			versions, err = s.store.CountVersions(ctx, scope)
@@ -486,7 +486,7 @@ func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []strin
 	if scope.Prefix != "" {
 		which = fmt.Sprintf("those that begin with %q", scope.Prefix)
 	}
-	if len(keys) > maxAsked {
+	if len(keys) > maxNamedKeys {
 		which += " and others"
 	}
 	what, place, undo := fmt.Sprintf("%d entries", count), fmt.Sprintf("namespace %q of memory", scope.Namespace), "This cannot be undone."

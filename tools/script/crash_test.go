@@ -152,7 +152,7 @@ func (s *table) Begin(_ context.Context, paths ...string) error {
 	})
 }
 
-func (s *table) Finish(_ context.Context, ended ...engine.Ended) error {
+func (s *table) Finish(_ context.Context, ended ...engine.StepEnd) error {
 	return s.write(func() {
 		for _, e := range ended {
 			s.steps[e.Path] = e.Record

@@ -14,21 +14,21 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// CallsQueue is the id and name of the queue of kept calls. The first kept call creates it.
-// Kept calls do not wait behind submitted tasks.
+// CallsQueue is the id and name of the queue of task calls. The first task call creates it.
+// Task calls do not wait behind submitted tasks.
 const CallsQueue = "calls"
 
-// keptInput is the input of a task for a kept call. Inputs of task.submit have no member
+// callInput is the input of a task call. Inputs of task.submit have no member
 // called.
-type keptInput struct {
+type callInput struct {
 	Call
-	Called *Call `json:"called"` // the client's call; nil for a submitted task
+	ClientCall *Call `json:"called"` // the client's call; nil for a submitted task
 
 	// Client has the client's capabilities for questions; nil if it cannot be asked.
 	Client json.RawMessage `json:"client,omitempty"`
 }
 
-// Question is a question of a kept call to its client.
+// Question is a question of a task call to its client.
 type Question struct {
 	Key, Method string
 	Params      json.RawMessage
@@ -36,18 +36,18 @@ type Question struct {
 	AskedAt     time.Time
 }
 
-// ClientOf returns the client's capabilities from the input of a task for a kept call; nil if
+// ClientOf returns the client's capabilities from the input of a task call; nil if
 // the client cannot be asked.
 func ClientOf(input json.RawMessage) json.RawMessage {
-	var call keptInput
+	var call callInput
 	_ = json.Unmarshal(input, &call) // fails for the input of an agent or workflow
 	return call.Client
 }
 
-// IsKept reports whether the input belongs to a kept call.
-func IsKept(input json.RawMessage) bool {
-	var call keptInput
-	return json.Unmarshal(input, &call) == nil && call.Called != nil // of another form where an agent or a workflow is run
+// IsCall reports whether the input belongs to a task call.
+func IsCall(input json.RawMessage) bool {
+	var call callInput
+	return json.Unmarshal(input, &call) == nil && call.ClientCall != nil // of another form where an agent or a workflow is run
 }
 
 // Keep stores a call as a task, so that it runs even if this process ends, and returns the task's
@@ -70,7 +70,7 @@ func (s *Service) Keep(ctx context.Context, call, called Call, client json.RawMe
 	if err := s.refuseLent(ctx, t); err != nil {
 		return "", err
 	}
-	if t.Input, err = compact(ordered.MustJSON(keptInput{call, &called, client})); err != nil {
+	if t.Input, err = compact(ordered.MustJSON(callInput{call, &called, client})); err != nil {
 		return "", err
 	}
 	submission, err := s.Store.Submit(ctx, t, t.CreatedAt, s.MaxOpen)
@@ -164,9 +164,9 @@ func (s *Service) ClientTask(ctx context.Context, id string) (k ClientTask, foun
 	if !found {
 		return k, false, nil
 	}
-	var input keptInput
+	var input callInput
 	if json.Unmarshal(k.Input, &input) == nil { // of another form where an agent or a workflow is run
-		k.ClientCall = input.Called
+		k.ClientCall = input.ClientCall
 	}
 	if input.Client != nil && !Final(k.Status) {
 		if k.Questions, err = s.Store.Questions(ctx, k.ID); err != nil {
@@ -206,7 +206,7 @@ func (s *Service) Stop(ctx context.Context, id string) error {
 	return nil
 }
 
-// Answer stores the client's answers to questions of a kept call, by key.
+// Answer stores the client's answers to questions of a task call, by key.
 func (s *Service) Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error {
 	if err := s.Store.Answer(ctx, strings.ToLower(id), answers); err != nil {
 		return fmt.Errorf("answering a task: %w", err)
@@ -214,7 +214,7 @@ func (s *Service) Answer(ctx context.Context, id string, answers map[string]json
 	return nil
 }
 
-// Resume starts a kept call again that has ended, with the outcomes of its interrupted steps, see
+// Resume starts a task call again that has ended, with the outcomes of its interrupted steps, see
 // [Retrial].
 func (s *Service) Resume(ctx context.Context, id string, outcomes map[string]json.RawMessage) error {
 	if outcomes == nil {
@@ -222,7 +222,7 @@ func (s *Service) Resume(ctx context.Context, id string, outcomes map[string]jso
 	}
 	_, blocked, err := s.Store.Retry(ctx, Retrial{TaskID: strings.ToLower(id), At: s.now(), Outcomes: outcomes})
 	if err != nil {
-		return fmt.Errorf("resuming a kept call: %w", err)
+		return fmt.Errorf("resuming a task: %w", err)
 	}
 	if len(blocked) > 0 && strings.EqualFold(blocked[0].TaskID, id) {
 		return toolfold.Errorf(InvalidState, "another caller has gone on with the task: it is %s", blocked[0].Status)

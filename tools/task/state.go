@@ -119,13 +119,13 @@ type Task struct {
 // task at this depth may submit none.
 const MaxDepth = 5
 
-// below is the depth of tasks that a call submits.
-type below int
+// submissionDepth is the depth of the tasks that a call submits.
+type submissionDepth int
 
 // WithDepth returns the context of a run of a task of the given depth. Tasks
 // submitted in it are one deeper.
 func WithDepth(ctx context.Context, depth int) context.Context {
-	return callctx.With(ctx, below(depth+1))
+	return callctx.With(ctx, submissionDepth(depth+1))
 }
 
 // Call is a call of an action, as the input of a task names it.

@@ -14,7 +14,7 @@ type Store interface {
 	// QueueID returns the id of a queue, given its id or its name.
 	QueueID(ctx context.Context, idOrName string) (id string, found bool, err error)
 
-	// AddQueue creates the queue of kept calls, whose name is its id, if it does not exist.
+	// AddQueue creates the queue of task calls, whose name is its id, if it does not exist.
 	AddQueue(ctx context.Context, id string, now time.Time) error
 
 	// Submit stores a new task, unless its workspace already has limit open tasks or a dependency

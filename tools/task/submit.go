@@ -183,7 +183,7 @@ func (s *Service) begin(ctx context.Context) (Task, error) {
 	if t.Rights, err = s.rights(ctx).Narrow(""); err != nil {
 		return Task{}, err
 	}
-	if t.Depth = int(callctx.Of[below](ctx)); t.Depth > MaxDepth {
+	if t.Depth = int(callctx.Of[submissionDepth](ctx)); t.Depth > MaxDepth {
 		return Task{}, toolfold.Errorf(TooDeep, "tasks that submit tasks may lead to each other %d times at most", MaxDepth).
 			WithHint("do the work in the task that runs, or submit it from outside of a task")
 	}

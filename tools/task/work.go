@@ -60,14 +60,14 @@ func (s *Service) checkCall(ctx context.Context, t Task, open map[string]bool) (
 	if err := json.Unmarshal(t.Input, &members); err != nil {
 		return "", fmt.Errorf("decoding input: %w", err)
 	}
-	meant := "arguments"
+	suggestion := "arguments"
 	if call.Arguments != nil {
-		meant = ""
+		suggestion = ""
 	}
 	var problems []toolfold.Problem
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if name != "tool" && name != "arguments" {
-			problems = append(problems, toolfold.Problem{Path: jsonx.Pointer("/input", name), Kind: toolfold.ProblemUnknown, Suggest: meant})
+			problems = append(problems, toolfold.Problem{Path: jsonx.Pointer("/input", name), Kind: toolfold.ProblemUnknown, Suggest: suggestion})
 		}
 	}
 	if len(problems) > 0 {

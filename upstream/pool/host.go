@@ -304,7 +304,7 @@ func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.
 	if err := v.line.write(frame{Kind: kindAsk, ID: id, Of: of, Key: q.Key, Text: q.Method, Body: q.Params}); err != nil {
 		return nil, errors.New("its client is gone")
 	}
-	wanted := q.Wanted
+	demand := q.Demand
 	for {
 		select {
 		case f := <-answer:
@@ -312,8 +312,8 @@ func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.
 				return nil, errors.New(f.Text)
 			}
 			return f.Body, nil
-		case <-wanted:
-			wanted = nil
+		case <-demand:
+			demand = nil
 			_ = v.line.write(frame{Kind: kindWanted, ID: id})
 		case <-ctx.Done():
 			v.mu.Lock()

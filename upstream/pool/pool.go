@@ -180,7 +180,7 @@ type Session struct {
 type question struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	wanted chan struct{} // closed when another call waits for the answer
+	demand chan struct{} // closed when another call waits for the answer
 }
 
 // request is a request to the host that has no result yet.
@@ -295,7 +295,7 @@ func (s *Session) listen() {
 			}
 		case kindAsk:
 			s.mu.Lock()
-			q := &question{wanted: make(chan struct{})}
+			q := &question{demand: make(chan struct{})}
 			q.ctx, q.cancel = context.WithCancel(context.Background())
 			s.questions[f.ID] = q
 			r = s.open[f.Of]
@@ -315,7 +315,7 @@ func (s *Session) listen() {
 		case kindWanted: // sent once for each question
 			s.mu.Lock()
 			if q := s.questions[f.ID]; q != nil {
-				close(q.wanted)
+				close(q.demand)
 			}
 			s.mu.Unlock()
 		case kindProgress, kindLog, kindQueue:
@@ -351,7 +351,7 @@ func (s *Session) answer(f frame, ask func(context.Context, upstream.Question) (
 		reply := frame{Kind: kindAnswer, ID: f.ID}
 		err := errors.New("there is no client to ask")
 		if ask != nil {
-			reply.Body, err = ask(q.ctx, upstream.Question{Key: f.Key, Method: f.Text, Params: f.Body, Wanted: q.wanted})
+			reply.Body, err = ask(q.ctx, upstream.Question{Key: f.Key, Method: f.Text, Params: f.Body, Demand: q.demand})
 		}
 		if err != nil {
 			reply.Kind, reply.Text = kindFailed, err.Error()

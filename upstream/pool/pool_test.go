@@ -302,7 +302,7 @@ func TestTurns(t *testing.T) {
 			ended <- err
 		}()
 	}
-	begin(a, func(q upstream.Question) { <-q.Wanted })
+	begin(a, func(q upstream.Question) { <-q.Demand })
 	<-questions
 	begin(b, func(upstream.Question) {})
 	for _, want := range []bool{true, false} {

@@ -113,20 +113,20 @@ func (o Offer) designs() serve.Resource {
 	}
 	return serve.Resource{
 		URI: scheme + "designs/{id}", Name: "design", Doc: "A design by its id, whole.",
-		Read: func(ctx context.Context, at serve.Location) (content.Held, error) {
+		Read: func(ctx context.Context, at serve.Location) (content.Data, error) {
 			text, page := "", "" // an architecture's documentation contains its diagram
 			for offset, more := 0, true; more; {
 				part, err := do[design.GetOut](ctx, o, "design.get", map[string]any{"designId": at.Values["id"], "offset": offset})
 				if err != nil {
-					return content.Held{}, err
+					return content.Data{}, err
 				}
 				text, page = text+part.Content, page+part.Documentation
 				offset, more = part.NextOffset, part.NextOffset > offset
 			}
 			if page != "" {
-				return content.Held{MIME: "text/markdown", Text: page}, nil
+				return content.Data{MIME: "text/markdown", Text: page}, nil
 			}
-			return content.Held{MIME: "text/plain", Text: text}, nil
+			return content.Data{MIME: "text/plain", Text: text}, nil
 		},
 		List: func(ctx context.Context) ([]content.Link, error) {
 			designs, err := list(ctx, maxListed)
@@ -154,15 +154,15 @@ func (o Offer) outputs() serve.Resource {
 	}
 	return serve.Resource{
 		URI: scheme + "tasks/{id}/output", Name: "output of a task", Doc: "The result of a completed task.", MIME: "application/json",
-		Read: func(ctx context.Context, at serve.Location) (content.Held, error) {
+		Read: func(ctx context.Context, at serve.Location) (content.Data, error) {
 			found, err := do[task.Record](ctx, o, "task.status", map[string]any{"taskId": at.Values["id"]})
 			if err != nil {
-				return content.Held{}, err
+				return content.Data{}, err
 			}
 			if found.Status != task.Completed || found.Output == nil {
-				return content.Held{}, toolfold.Errorf(task.NotFound, "task %s is %s and has no output", found.TaskID, found.Status)
+				return content.Data{}, toolfold.Errorf(task.NotFound, "task %s is %s and has no output", found.TaskID, found.Status)
 			}
-			return content.Held{MIME: "application/json", Text: string(found.Output)}, nil
+			return content.Data{MIME: "application/json", Text: string(found.Output)}, nil
 		},
 		List: func(ctx context.Context) ([]content.Link, error) {
 			tasks, err := list(ctx, maxListed)
@@ -205,7 +205,7 @@ func (o Offer) notes() serve.Resource {
 	}
 	return serve.Resource{
 		URI: scheme + "memory/{workspace}/{namespace}/{key}", Name: "note", Doc: "An entry of memory.", MIME: "application/json",
-		Read: func(ctx context.Context, at serve.Location) (content.Held, error) {
+		Read: func(ctx context.Context, at serve.Location) (content.Data, error) {
 			key, namespace := at.Values["key"], at.Values["namespace"]
 			arguments := map[string]any{"key": key, "namespace": namespace}
 			if workspace := at.Values["workspace"]; workspace != "" {
@@ -213,12 +213,12 @@ func (o Offer) notes() serve.Resource {
 			}
 			found, err := do[memory.GetOut](ctx, o, "memory.get", arguments)
 			if err != nil {
-				return content.Held{}, err
+				return content.Data{}, err
 			}
 			if !found.Found {
-				return content.Held{}, toolfold.Errorf(toolfold.InvalidInput, "there is no entry %q in %q", key, namespace)
+				return content.Data{}, toolfold.Errorf(toolfold.InvalidInput, "there is no entry %q in %q", key, namespace)
 			}
-			return content.Held{MIME: "application/json", Text: string(found.Value)}, nil
+			return content.Data{MIME: "application/json", Text: string(found.Value)}, nil
 		},
 		List: func(ctx context.Context) ([]content.Link, error) {
 			notes, err := list(ctx, map[string]any{"limit": maxListed, "order": "newest"})
@@ -306,15 +306,15 @@ func (o Offer) Tell(server *serve.Server, c *call.Call, answer toolfold.Answer) 
 func (o Offer) answers() serve.Resource {
 	return serve.Resource{
 		URI: scheme + "answers/{id}", Name: "answer", Doc: "The whole of an answer that was cut, for a while.", MIME: "application/json",
-		Read: func(ctx context.Context, at serve.Location) (content.Held, error) {
+		Read: func(ctx context.Context, at serve.Location) (content.Data, error) {
 			rest, err := do[lazy.RestOut](ctx, o, "tools.rest", map[string]any{"id": at.Values["id"]})
 			if err != nil {
-				return content.Held{}, err
+				return content.Data{}, err
 			}
 			if !rest.Found {
-				return content.Held{}, toolfold.Errorf(toolfold.InvalidInput, "the answer is not kept any more").WithHint("%s", rest.Hint)
+				return content.Data{}, toolfold.Errorf(toolfold.InvalidInput, "the answer is not kept any more").WithHint("%s", rest.Hint)
 			}
-			return content.Held{MIME: "application/json", Text: string(rest.Answer)}, nil
+			return content.Data{MIME: "application/json", Text: string(rest.Answer)}, nil
 		},
 	}
 }

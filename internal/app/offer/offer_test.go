@@ -397,14 +397,14 @@ func (b *bench) checkCut() {
 	big, _ := json.Marshal(map[string]any{"key": "long", "value": map[string]string{"text": strings.Repeat("long ", 2000)}})
 	b.call("memory.store", string(big))
 	answer := b.call("workflow.run", `{"workflowId":"plain"}`)
-	if answer.Kept != "" {
+	if answer.RestID != "" {
 		b.Error("a short answer is kept")
 	}
 	for action, arguments := range map[string]string{"workflow.run": `{"workflowId":"whole"}`, "memory.get": `{"key":"long"}`} {
 		answer = b.call(action, arguments)
-		text, err := b.read(offer.AnswerLink(answer.Kept).URI)
+		text, err := b.read(offer.AnswerLink(answer.RestID).URI)
 		if err != nil || !strings.Contains(text, strings.Repeat("long ", 2000)) {
-			b.Errorf("%s: an answer of %d bytes, kept as %q, is read as %.200s, %v", action, len(answer.Content), answer.Kept, text, err)
+			b.Errorf("%s: an answer of %d bytes, kept as %q, is read as %.200s, %v", action, len(answer.Content), answer.RestID, text, err)
 		}
 	}
 	if _, err := b.read(offer.AnswerLink("nope").URI); err == nil {

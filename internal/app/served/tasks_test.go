@@ -63,14 +63,14 @@ func newMachine(t *testing.T, store string, rules permission.Rules, limit int, m
 	return newMachineWith(t, store, patient, rules, limit, more...)
 }
 
-// newHasty is newMachine for a server that always answers kept calls with their task, even if they
+// newHasty is newMachine for a server that always answers task calls with their task, even if they
 // end soon.
 func newHasty(t *testing.T, store string, rules permission.Rules, more ...*toolfold.Family) machine {
 	t.Helper()
 	return newMachineWith(t, store, -1, rules, 0, more...)
 }
 
-// newMachineWith is newMachine with a grace period for kept calls to end.
+// newMachineWith is newMachine with a grace period for task calls to end.
 func newMachineWith(
 	t *testing.T, store string, grace time.Duration, rules permission.Rules, limit int, more ...*toolfold.Family,
 ) machine {
@@ -248,9 +248,9 @@ func stable(result map[string]any) string {
 	return same
 }
 
-// A kept call has the same answer as a plain one: whole or in part, cut, under an old name, as the
+// A task call has the same answer as a plain one: whole or in part, cut, under an old name, as the
 // error of the run, or as the refusal of a call that cannot run.
-func TestKeptCallsAnswerLikeCalls(t *testing.T) {
+func TestTaskCallsAnswerLikeCalls(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 3000)
 		m.call(mcptest.ModernMeta, "memory", `{"action":"store","key":"note","value":{}}`) // both runs replace it
@@ -281,9 +281,9 @@ func TestKeptCallsAnswerLikeCalls(t *testing.T) {
 	})
 }
 
-// A kept call continues in another process if its process is gone, under the same id, and the task
+// A task call continues in another process if its process is gone, under the same id, and the task
 // family knows it.
-func TestKeptCallsMoveOn(t *testing.T) {
+func TestTaskCallsMoveOn(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newHasty(t, store, permission.Rules{})
 		created := first.call(takes(""), "workflow", `{"action":"run","workflowId":"slow"}`)
@@ -308,7 +308,7 @@ func TestKeptCallsMoveOn(t *testing.T) {
 }
 
 // Cancelling a task ends its run and its steps.
-func TestCancelKeptCall(t *testing.T) {
+func TestCancelTaskCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newHasty(t, store, permission.Rules{})
 		id := m.call(takes(""), "workflow", `{"action":"run","workflowId":"slow"}`)["taskId"].(string)
@@ -358,8 +358,8 @@ func TestLentModelsKeepCallsPlain(t *testing.T) {
 	}
 }
 
-// A kept call has at most the rights of the server that took it, wherever it runs.
-func TestKeptCallsHaveTheServersRights(t *testing.T) {
+// A task call has at most the rights of the server that took it, wherever it runs.
+func TestTaskCallsHaveTheServersRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newMachine(t, store, permission.Rules{}, 0) // its worker may take the row
 		limited := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear", "task.*"}}, 0)
@@ -424,9 +424,9 @@ func TestRemainingTasksHaveTheServersRights(t *testing.T) {
 	})
 }
 
-// A kept call is visible to callers with the rights that it was kept with, or with the right to see
+// A task call is visible to callers with the rights that it was kept with, or with the right to see
 // tasks. They, and callers with the right to end tasks, can cancel it.
-func TestKeptCallsBelongToTheirRights(t *testing.T) {
+func TestTaskCallsBelongToTheirRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newHasty(t, store, permission.Rules{})
 		stranger := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear", "task.status", "task.cancel"}}, 0)
@@ -458,9 +458,9 @@ func TestKeptCallsBelongToTheirRights(t *testing.T) {
 	})
 }
 
-// A kept call of an action outside of a set does not exist for callers who are served the set,
+// A task call of an action outside of a set does not exist for callers who are served the set,
 // whatever their rights to tasks.
-func TestKeptCallsStayInTheirSet(t *testing.T) {
+func TestTaskCallsStayInTheirSet(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		order := func() *toolfold.Family {
 			f := shop(t, toolfold.Reads, "Which ")
@@ -524,9 +524,9 @@ func (m machine) tells(id, key, content string) string {
 		id, key, content)))
 }
 
-// The questions and answers of a kept call are stored with it: another process continues with both,
+// The questions and answers of a task call are stored with it: another process continues with both,
 // asks nothing twice, and accepts answers even while no process runs the task.
-func TestKeptCallsAsk(t *testing.T) {
+func TestTaskCallsAsk(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
 		created := first.call(takes(`,"elicitation":{}`), "order", `{}`)
@@ -564,7 +564,7 @@ func TestKeptCallsAsk(t *testing.T) {
 
 // A call that may not be repeated ends with its process, also while it asks. A question that cannot
 // be stored is not asked.
-func TestUnrepeatableKeptCalls(t *testing.T) {
+func TestUnrepeatableTaskCalls(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, strings.Repeat("x", 1<<20)))
 		large := stable(first.call(takes(`,"elicitation":{}`), "order", `{}`))
@@ -583,9 +583,9 @@ func TestUnrepeatableKeptCalls(t *testing.T) {
 	})
 }
 
-// A kept call that was lost with its workers fails with the reason, and does not count as
+// A task call that was lost with its workers fails with the reason, and does not count as
 // cancelled.
-func TestLostKeptCall(t *testing.T) {
+func TestLostTaskCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
 		id := m.call(takes(`,"elicitation":{}`), "order", `{}`)["taskId"].(string)

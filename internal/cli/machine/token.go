@@ -232,11 +232,11 @@ func removeToken(c *cli.Context) error {
 			remaining = append(remaining, line)
 		}
 		if !found {
-			meant := ""
+			suggestion := ""
 			if near := suggest.Nearest(name, names); near != "" {
-				meant = fmt.Sprintf(", did you mean %q?", near)
+				suggestion = fmt.Sprintf(", did you mean %q?", near)
 			}
-			return "", fmt.Errorf("%s has no token called %q%s", path, name, meant)
+			return "", fmt.Errorf("%s has no token called %q%s", path, name, suggestion)
 		}
 		return strings.Join(remaining, ""), nil
 	})

@@ -78,7 +78,7 @@ func TestGraphOfAWorkflow(t *testing.T) {
 	}
 	const want = "a success 0/1 4ms -> b success 1/2 5ms -> c running 0/1 1ms -> d"
 	for name, task := range map[string]result{
-		"submitted": {"taskId": "7", "workflowId": "w"}, "kept call": {"taskId": "7", "input": result{"arguments": result{"workflowId": "w"}}},
+		"submitted": {"taskId": "7", "workflowId": "w"}, "task call": {"taskId": "7", "input": result{"arguments": result{"workflowId": "w"}}},
 	} {
 		g, err := p.graphOf(t.Context(), task)
 		if err != nil || g == nil || drawing(g.Rows) != want {

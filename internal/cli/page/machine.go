@@ -52,19 +52,19 @@ const (
 
 // server is one server of the settings.
 type server struct {
-	Name     string
-	State    string
-	Problem  string // why it fails or offers nothing; empty if it works
-	Shared   bool   // sessions share its process
-	Raw      doctor.Cost
-	Folded   doctor.Cost
-	Held     []gateway.HeldTool
-	Families []*toolfold.Family
+	Name      string
+	State     string
+	Problem   string // why it fails or offers nothing; empty if it works
+	Shared    bool   // sessions share its process
+	Raw       doctor.Cost
+	Folded    doctor.Cost
+	HeldTools []gateway.HeldTool
+	Families  []*toolfold.Family
 }
 
-// Waiting lists the held tools that the user has not rejected.
-func (s server) Waiting() []gateway.HeldTool {
-	return slices.DeleteFunc(slices.Clone(s.Held), func(h gateway.HeldTool) bool { return h.Rejected })
+// Undecided lists the held tools that the user has not rejected.
+func (s server) Undecided() []gateway.HeldTool {
+	return slices.DeleteFunc(slices.Clone(s.HeldTools), func(h gateway.HeldTool) bool { return h.Rejected })
 }
 
 // use calls do with the present state and the gateway that it was read from, one call at a time.
@@ -150,7 +150,7 @@ func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, e
 	if !known {
 		return s, nil
 	}
-	if s.Held, err = g.HeldTools(name); err != nil {
+	if s.HeldTools, err = g.HeldTools(name); err != nil {
 		return s, err
 	}
 	s.Raw, s.Folded, err = servers.Costs(answer, o.Rights(true).Filter(families), o)

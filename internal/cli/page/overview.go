@@ -93,8 +93,8 @@ func (p *Page) overview(r *http.Request) (any, error) {
 	}
 	for _, server := range s.Servers {
 		path := "/servers/" + url.PathEscape(server.Name)
-		if waiting := server.Waiting(); len(waiting) > 0 && server.State != stateOff {
-			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(waiting), false})
+		if undecided := server.Undecided(); len(undecided) > 0 && server.State != stateOff {
+			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(undecided), false})
 		}
 		if server.State == stateFails || server.State == stateUnknown {
 			o.Attention = append(o.Attention, attention{path, server.Name, server.State, server.Problem, server.State == stateFails})
@@ -106,22 +106,22 @@ func (p *Page) overview(r *http.Request) (any, error) {
 		if counts, err = p.counts.read(r.Context(), now, p.activity); err != nil {
 			return nil, err
 		}
-		waiting, err := p.waiting(r.Context())
+		work, err := p.openWork(r.Context())
 		if err != nil {
 			return nil, err
 		}
-		o.Attention = append(o.Attention, waiting...)
+		o.Attention = append(o.Attention, work...)
 	}
 	o.Day = dayOf(now.Truncate(time.Hour), counts)
 	return o, nil
 }
 
-// mostWaiting is how many tasks and hand-overs are named.
-const mostWaiting = 10
+// maxAttention limits the tasks, and the hand-overs, that the overview names.
+const maxAttention = 10
 
-// waiting lists tasks with questions, paused tasks, and sessions that were handed over.
-func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
-	inquiries, err := p.asks.Inquiries(ctx, mostWaiting)
+// openWork lists tasks with questions, paused tasks, and sessions that were handed over.
+func (p *Page) openWork(ctx context.Context) (all []attention, err error) {
+	inquiries, err := p.asks.Inquiries(ctx, maxAttention)
 	if err != nil {
 		return nil, err
 	}
@@ -133,42 +133,42 @@ func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
 		action, of, id, name, path, why string
 		arguments                       result
 	}{
-		{"task.list", "tasks", "taskId", "name", "/tasks", "is paused", result{"status": []string{task.Paused}, "limit": mostWaiting}},
+		{"task.list", "tasks", "taskId", "name", "/tasks", "is paused", result{"status": []string{task.Paused}, "limit": maxAttention}},
 		{"session.list", "sessions", "sessionId", "task", "/sessions", "was handed over",
-			result{"status": work.SessionActive, "limit": mostWaiting}},
+			result{"status": work.SessionActive, "limit": maxAttention}},
 	} {
 		answer, err := p.ask(ctx, q.action, q.arguments)
 		if err := permitted(err); err != nil {
 			return nil, err
 		}
 		list, _ := answer[q.of].([]any)
-		waiting := 0
+		count := 0
 		for _, one := range list {
 			entry, _ := one.(result)
 			if entry["handover"] == nil && q.of == "sessions" { // those that were handed over come first
 				break
 			}
-			waiting++
+			count++
 			all = append(all, attention{Path: q.path + "/" + shown(entry[q.id]), Name: shown(entry[q.name]), Why: q.why})
 		}
-		if waiting == mostWaiting && answer["hasMore"] == true {
+		if count == maxAttention && answer["hasMore"] == true {
 			all = append(all, attention{Path: q.path, Name: q.of, Why: "has more of these"})
 		}
 	}
 	return all, nil
 }
 
-// counts keeps the counts of hours that have ended, because a busy day has many calls.
+// counts caches the counts of hours that have ended, because a busy day has many calls.
 type counts struct {
 	mu           sync.Mutex
-	since, until time.Time // of the hours that are kept; zero before the first use
+	since, until time.Time // of hours; zero before the first use
 	readAt       time.Time
-	kept         []storage.Activity
+	hours        []storage.Activity
 }
 
 const (
-	settling = 10 * time.Minute // after an hour has ended, until its counts are kept
-	keptFor  = 5 * time.Minute  // then they are read again: runs of that hour may have ended since
+	settling = 10 * time.Minute // after an hour has ended, until its counts are cached
+	lifetime = 5 * time.Minute  // then they are read again: runs of that hour may have ended since
 )
 
 // read returns the counts of the last 24 hours. activity counts the calls since a time.
@@ -177,16 +177,16 @@ func (c *counts) read(ctx context.Context, now time.Time, activity func(context.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since, until := now.Truncate(time.Hour).Add(-23*time.Hour), now.Add(-settling).Truncate(time.Hour)
-	if c.since.Equal(since) && c.until.Equal(until) && now.Sub(c.readAt) < keptFor {
+	if c.since.Equal(since) && c.until.Equal(until) && now.Sub(c.readAt) < lifetime {
 		recent, err := activity(ctx, until)
-		return slices.Concat(c.kept, recent), err
+		return slices.Concat(c.hours, recent), err
 	}
 	all, err := activity(ctx, since)
 	if err != nil {
 		return nil, err
 	}
 	c.since, c.until, c.readAt = since, until, now
-	c.kept = slices.DeleteFunc(slices.Clone(all), func(a storage.Activity) bool { return !a.Hour.Before(until) })
+	c.hours = slices.DeleteFunc(slices.Clone(all), func(a storage.Activity) bool { return !a.Hour.Before(until) })
 	return all, nil
 }
 

@@ -93,11 +93,11 @@ type constant struct {
 const shortText = 100
 
 // questionOf returns the question that a task asks.
-func questionOf(asked task.Question) question {
-	sum := sha256.Sum256([]byte(asked.Key + "\n" + asked.Method + "\n" + string(asked.Params)))
-	q := question{Key: asked.Key, Digest: hex.EncodeToString(sum[:])}
-	if asked.Method != callctx.MethodElicit {
-		q.Text = asked.Method
+func questionOf(source task.Question) question {
+	sum := sha256.Sum256([]byte(source.Key + "\n" + source.Method + "\n" + string(source.Params)))
+	q := question{Key: source.Key, Digest: hex.EncodeToString(sum[:])}
+	if source.Method != callctx.MethodElicit {
+		q.Text = source.Method
 		q.Elsewhere = "Only the client that made the call can answer this: it asks for the client's model or folders."
 		return q
 	}
@@ -105,7 +105,7 @@ func questionOf(asked task.Question) question {
 		Message, Mode, URL string
 		RequestedSchema    json.RawMessage
 	}
-	if err := json.Unmarshal(asked.Params, &params); err != nil {
+	if err := json.Unmarshal(source.Params, &params); err != nil {
 		q.Problem = fmt.Sprintf("the question cannot be read: %v; decline it, or cancel the task", err)
 		return q
 	}

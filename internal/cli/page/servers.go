@@ -48,7 +48,7 @@ func (p *Page) server(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v := serverView{server: s}
-	for _, h := range s.Held {
+	for _, h := range s.HeldTools {
 		v.Changes = append(v.Changes, change{
 			Name: h.Name, New: h.Was == nil, Rejected: h.Rejected, Flags: h.Flags, Lines: pairs(servers.Difference(h.Was, h.Now)),
 			Digest: gateway.DigestOf([]gateway.HeldTool{h}),

@@ -22,7 +22,7 @@ import (
 // makes a workbench of its own beside b. end ends the page, after the server and before b is closed.
 func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site func(http.Handler, serve.Login) http.Handler, end func()) {
 	own := ofPage(o)
-	beside := &besides{of: b, options: own}
+	beside := &laterWorkbench{of: b, options: own}
 	p := &Page{
 		machine: newMachine(c), version: env.Version(), log: env.Of(c).Log(), now: time.Now,
 		stored: func() bool { return b.Holds(own.Store) },
@@ -49,31 +49,31 @@ func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site fun
 	}
 }
 
-// besides is a workbench that is made by its first use.
-type besides struct {
+// laterWorkbench is a workbench that is made by its first use.
+type laterWorkbench struct {
 	of      *workbench.Workbench
 	options *settings.Options
 
-	mu   sync.Mutex
-	made *workbench.Workbench // nil before
+	mu        sync.Mutex
+	workbench *workbench.Workbench // nil before
 }
 
 // open returns the workbench. After an error the next call tries again.
-func (b *besides) open() (*workbench.Workbench, error) {
+func (b *laterWorkbench) open() (*workbench.Workbench, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.made == nil {
+	if b.workbench == nil {
 		made, err := b.of.Beside(b.options)
 		if err != nil {
 			return nil, err
 		}
-		b.made = made
+		b.workbench = made
 	}
-	return b.made, nil
+	return b.workbench, nil
 }
 
 // Inquiries implements [asker].
-func (b *besides) Inquiries(ctx context.Context, limit int) ([]storage.Inquiry, error) {
+func (b *laterWorkbench) Inquiries(ctx context.Context, limit int) ([]storage.Inquiry, error) {
 	made, err := b.open()
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (b *besides) Inquiries(ctx context.Context, limit int) ([]storage.Inquiry, 
 }
 
 // Questions implements [asker].
-func (b *besides) Questions(ctx context.Context, taskID string) ([]task.Question, error) {
+func (b *laterWorkbench) Questions(ctx context.Context, taskID string) ([]task.Question, error) {
 	made, err := b.open()
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (b *besides) Questions(ctx context.Context, taskID string) ([]task.Question
 }
 
 // Answer implements [asker].
-func (b *besides) Answer(ctx context.Context, taskID, key string, answer json.RawMessage) error {
+func (b *laterWorkbench) Answer(ctx context.Context, taskID, key string, answer json.RawMessage) error {
 	made, err := b.open()
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (b *besides) Answer(ctx context.Context, taskID, key string, answer json.Ra
 }
 
 // definitions is the function of [Page].
-func (b *besides) definitions(ctx context.Context, taskID string) (map[string]json.RawMessage, error) {
+func (b *laterWorkbench) definitions(ctx context.Context, taskID string) (map[string]json.RawMessage, error) {
 	made, err := b.open()
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (b *besides) definitions(ctx context.Context, taskID string) (map[string]js
 }
 
 // scriptRun is the function of [Page].
-func (b *besides) scriptRun(ctx context.Context, taskID, source string) (workbench.ScriptRun, error) {
+func (b *laterWorkbench) scriptRun(ctx context.Context, taskID, source string) (workbench.ScriptRun, error) {
 	made, err := b.open()
 	if err != nil {
 		return workbench.ScriptRun{}, err
@@ -118,10 +118,10 @@ func (b *besides) scriptRun(ctx context.Context, taskID, source string) (workben
 }
 
 // close closes the workbench, if it was made.
-func (b *besides) close() {
+func (b *laterWorkbench) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.made != nil {
-		b.made.Close()
+	if b.workbench != nil {
+		b.workbench.Close()
 	}
 }

@@ -78,15 +78,15 @@ func TestUndoLeavesForeignChanges(t *testing.T) {
 			starts := hookFiles[h.Name]
 			start := starts[random.IntN(len(starts))]
 			others := playHook(t, c, &h, path, start, random)
-			wanted := strings.Clone
+			normal := strings.Clone
 			if h.Event && others != start { // members keep the order in which they were added
-				wanted = sortedLines
+				normal = sortedLines
 			}
 			got, err := os.ReadFile(path)
 			switch {
 			case others == "" && !os.IsNotExist(err):
 				t.Fatalf("seed %d, %s: the file is there (%v):\n%s", seed, h.Name, err, got)
-			case others != "" && (err != nil || wanted(string(got)) != wanted(others)):
+			case others != "" && (err != nil || normal(string(got)) != normal(others)):
 				t.Fatalf("seed %d, %s from %q: %v\n%s", seed, h.Name, start, err, cmp.Diff(others, string(got)))
 			}
 			if list, err := filepath.Glob(filepath.Join(dir, "*.bak")); err != nil || len(list) > 0 {

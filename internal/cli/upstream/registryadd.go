@@ -144,8 +144,8 @@ func (a *registryAdd) read(c *cli.Context) error {
 }
 
 // upstreamName returns the wanted name for an upstream, or else the last part of the server's name.
-func upstreamName(wanted, server string, o *settings.Options) (string, error) {
-	name := wanted
+func upstreamName(choice, server string, o *settings.Options) (string, error) {
+	name := choice
 	if name == "" {
 		name = freeName(config.Upstream{}, server[strings.LastIndex(server, "/")+1:], "", nil)
 	}

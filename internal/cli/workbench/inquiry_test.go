@@ -61,7 +61,7 @@ func TestInquiries(t *testing.T) {
 		t.Fatal(err)
 	}
 	arguments := json.RawMessage(`{"key":"plan"}`)
-	id, err := b.tasks.Keep(ctx, serve.KeptCall{Action: "memory.delete", Arguments: arguments, Name: "memory.delete", Raw: arguments,
+	id, err := b.tasks.Keep(ctx, serve.TaskCall{Action: "memory.delete", Arguments: arguments, Name: "memory.delete", Raw: arguments,
 		Client: json.RawMessage(`{"elicitation":{}}`)})
 	if err != nil || id == "" {
 		t.Fatalf("the call is kept as %q, %v", id, err)
@@ -91,9 +91,9 @@ func TestInquiries(t *testing.T) {
 		{"task.status", limited("memory.delete"), true, false},
 		{"all", ctx, true, true},
 	} {
-		listed, err := b.Inquiries(caller.ctx, 10)
-		if err != nil || (len(listed) == 1 && listed[0].TaskID == id) != caller.sees {
-			t.Errorf("%s: listed %v, %v", caller.name, listed, err)
+		inquiries, err := b.Inquiries(caller.ctx, 10)
+		if err != nil || (len(inquiries) == 1 && inquiries[0].TaskID == id) != caller.sees {
+			t.Errorf("%s: listed %v, %v", caller.name, inquiries, err)
 		}
 		open, err := b.Questions(caller.ctx, id)
 		if err != nil || (len(open) == 1 && open[0].Key == "confirm" && strings.Contains(string(open[0].Params), "Delete it?")) != caller.sees {
@@ -104,11 +104,11 @@ func TestInquiries(t *testing.T) {
 			t.Errorf("%s: answering %v", caller.name, err)
 		}
 	}
-	kept, err := ledger.Questions(ctx, id)
-	if err != nil || len(kept) != 1 || string(kept[0].Answer) != `{"action":"decline"}` {
-		t.Errorf("the answer is %v, %v", kept, err)
+	questions, err := ledger.Questions(ctx, id)
+	if err != nil || len(questions) != 1 || string(questions[0].Answer) != `{"action":"decline"}` {
+		t.Errorf("the answer is %v, %v", questions, err)
 	}
-	if listed, err := b.Inquiries(ctx, 10); err != nil || len(listed) > 0 {
-		t.Errorf("an answered task is listed: %v %v", listed, err)
+	if inquiries, err := b.Inquiries(ctx, 10); err != nil || len(inquiries) > 0 {
+		t.Errorf("an answered task is listed: %v %v", inquiries, err)
 	}
 }

@@ -38,7 +38,7 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		}
 	}
 	if o.Resources != "none" {
-		served.Resources, served.Kept = b.offer.Resources, offer.AnswerLink
+		served.Resources, served.AnswerLink = b.offer.Resources, offer.AnswerLink
 		if !o.GatewayOnly() {
 			served.Skills = b.offer.Skills
 		}

@@ -48,18 +48,18 @@ var busy = make(chan struct{}, 2)
 // job is the work of a scanner process: the fast rules over Files, or the analysers or go fix over
 // the Go packages in Folders.
 type job struct {
-	Dir       string // absolute path of the workspace
-	Request   Request
-	Files     []string
-	GoWork    string // see Scanner
-	Module    string // below the workspace
-	Folders   []goFolder
-	Wanted    map[string]bool   // files to report on; not used by the fast rules
-	Left      map[string]string // steps to skip, with the reason for giving them up; empty if done
-	Gone      map[string]bool   // folders whose packages are not analysed, because one was given up
-	Only      string            // the only step to run, with its dependencies; empty = all
-	Modernize bool              // run go fix instead of the analysers
-	Limit     time.Duration     // see Scanner
+	Dir            string // absolute path of the workspace
+	Request        Request
+	Files          []string
+	GoWork         string // see Scanner
+	Module         string // below the workspace
+	Folders        []goFolder
+	Targets        map[string]bool   // files to report on; not used by the fast rules
+	SkippedSteps   map[string]string // steps to skip, with the reason for giving them up; empty if done
+	SkippedFolders map[string]bool   // folders whose packages are not analysed, because one was given up
+	Only           string            // the only step to run, with its dependencies; empty = all
+	Modernize      bool              // run go fix instead of the analysers
+	Limit          time.Duration     // see Scanner
 }
 
 // step is a part of a job, with a limit of processor time.

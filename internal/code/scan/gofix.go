@@ -95,7 +95,7 @@ func (g *goScan) modernize(ctx context.Context) error {
 // modern returns the patterns of the folders to modernize. It leaves out folders that depend on a
 // package whose analysis was given up.
 func (g *goScan) modern(ctx context.Context) ([]string, error) {
-	if len(g.Gone) == 0 {
+	if len(g.SkippedFolders) == 0 {
 		return g.patterns(), nil
 	}
 	p := &goProgram{goScan: g}
@@ -105,7 +105,7 @@ func (g *goScan) modern(ctx context.Context) ([]string, error) {
 	without := map[string]bool{}
 	for _, root := range p.roots {
 		packages.Visit([]*packages.Package{root}, nil, func(l *packages.Package) {
-			if g.Gone[g.below(l)] {
+			if g.SkippedFolders[g.below(l)] {
 				without[g.below(root)] = true
 			}
 		})

@@ -65,7 +65,7 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 				files += module.folders[n].Files
 				n++
 			}
-			batch := job{Dir: dir, Request: c.request, GoWork: s.goWork, Module: module.dir, Folders: module.folders[:n], Wanted: c.goFiles}
+			batch := job{Dir: dir, Request: c.request, GoWork: s.goWork, Module: module.dir, Folders: module.folders[:n], Targets: c.goFiles}
 			module.folders = module.folders[n:]
 			done := c.repeat("loading and analysing Go packages")
 			err := run.batch(ctx, batch)
@@ -162,7 +162,7 @@ func (r *goRun) batch(ctx context.Context, j job) error {
 
 // attempt works on a batch in a scanner process.
 func (r *goRun) attempt(ctx context.Context, j job) ending {
-	j.Left, j.Gone = r.left, r.gone
+	j.SkippedSteps, j.SkippedFolders = r.left, r.gone
 	return r.runScanner(ctx, j, func(p part) {
 		if p.Ended != "" {
 			r.left[p.Ended] = ""
@@ -273,7 +273,7 @@ func (g *goScan) name(file string) (name string, ok bool) {
 		return "", false
 	}
 	name = filepath.ToSlash(below)
-	return name, g.Wanted[name]
+	return name, g.Targets[name]
 }
 
 // cleanError returns the first line of a message of the go command, without paths of this machine.

@@ -57,7 +57,7 @@ func meaning(message string) string {
 // missing returns why a package cannot be read, or "" if it can.
 func (p *goProgram) missing(l *packages.Package) string {
 	for _, name := range []string{parsingStep + l.ID, importingStep + l.ID} {
-		if why := p.Left[name]; why != "" {
+		if why := p.SkippedSteps[name]; why != "" {
 			return fmt.Sprintf("%s, which it needs, was given up: %s", l.PkgPath, why)
 		}
 	}

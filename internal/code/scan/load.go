@@ -117,8 +117,8 @@ const (
 
 // analysed reports whether the analysers run over a package.
 func (p *goProgram) analysed(l *packages.Package) bool {
-	_, done := p.Left[analysingStep+l.ID]
-	return slices.Contains(p.roots, l) && !done && !p.Gone[p.below(l)] && (p.Only == "" || p.Only == analysingStep+l.ID)
+	_, done := p.SkippedSteps[analysingStep+l.ID]
+	return slices.Contains(p.roots, l) && !done && !p.SkippedFolders[p.below(l)] && (p.Only == "" || p.Only == analysingStep+l.ID)
 }
 
 // take imports or analyses a package, after the imports that it needs.
@@ -133,7 +133,7 @@ func (p *goProgram) take(ctx context.Context, l *packages.Package) {
 	}
 	whole := p.analysed(l)
 	s := step{Name: parsingStep + l.ID, Place: p.below(l), Time: packageTime}
-	if p.Gone[s.Place] {
+	if p.SkippedFolders[s.Place] {
 		s.Time = importTime
 	}
 	parsed := p.begin(s)

@@ -31,14 +31,14 @@ type Journal interface {
 
 	// Finish records the ends of steps, all or none, and replaces the records
 	// below each. If it fails, the run must stop.
-	Finish(ctx context.Context, ended ...Ended) error
+	Finish(ctx context.Context, ended ...StepEnd) error
 
 	// Abandon undoes Begin for a failed step.
 	Abandon(ctx context.Context, path string)
 }
 
-// Ended is the end of a step in a journal.
-type Ended struct {
+// StepEnd is the end of a step in a journal.
+type StepEnd struct {
 	Path   string
 	Record json.RawMessage
 }
@@ -150,7 +150,7 @@ func (n *node) record(ctx context.Context, f *frame, output any, result StepResu
 		}
 		r.Output = raw
 	}
-	if err := f.run.journal.Finish(ctx, Ended{f.path, ordered.MustJSON(r)}); err != nil {
+	if err := f.run.journal.Finish(ctx, StepEnd{f.path, ordered.MustJSON(r)}); err != nil {
 		return over("%v", err)
 	}
 	return failure

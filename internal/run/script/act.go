@@ -20,7 +20,7 @@ func (r *run) start(ctx context.Context) error {
 	var some, rest []*call
 	var begin []string
 	reads := true
-	for _, c := range r.waiting {
+	for _, c := range r.queue {
 		if c.Name != js.Sleep && r.slots == atOnce {
 			rest = append(rest, c)
 			continue
@@ -34,7 +34,7 @@ func (r *run) start(ctx context.Context) error {
 			begin = append(begin, r.pathOf(c.Seq))
 		}
 	}
-	r.waiting = rest
+	r.queue = rest
 	if !reads {
 		if err := r.save(ctx); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (r *run) make(ctx context.Context, c *call) {
 	}
 	rec.Seq, rec.Now = r.seq, r.now.UnixMilli()
 	c.answer = rec.answer(c.Seq)
-	r.unsaved = append(r.unsaved, engine.Ended{Path: r.pathOf(c.Seq), Record: ordered.MustJSON(rec)})
+	r.unsaved = append(r.unsaved, engine.StepEnd{Path: r.pathOf(c.Seq), Record: ordered.MustJSON(rec)})
 	if !c.reads {
 		unsaved := r.unsaved
 		r.unsaved = nil

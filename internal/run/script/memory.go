@@ -28,7 +28,7 @@ func (m *memory) Lookup(path string) (record json.RawMessage, begun bool) {
 func (m *memory) Begin(context.Context, ...string) error { return nil }
 
 // Finish implements [engine.Journal].
-func (m *memory) Finish(_ context.Context, ended ...engine.Ended) error {
+func (m *memory) Finish(_ context.Context, ended ...engine.StepEnd) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.records == nil {

@@ -65,7 +65,7 @@ func (r *run) readHeader(ctx context.Context) (header, error) {
 	}
 	raw, _ := r.journal.Lookup(r.pathOf(0))
 	if raw == nil {
-		r.unsaved = append(r.unsaved, engine.Ended{Path: r.pathOf(0), Record: ordered.MustJSON(h)})
+		r.unsaved = append(r.unsaved, engine.StepEnd{Path: r.pathOf(0), Record: ordered.MustJSON(h)})
 		return h, nil
 	}
 	var earlier header

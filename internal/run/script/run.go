@@ -90,7 +90,7 @@ type run struct {
 
 	replaying bool          // the journal may have answers
 	recorded  map[int]*call // with an answer in the journal, by its number there
-	waiting   []*call       // not started
+	queue     []*call       // not started
 	pending   map[int]*call // issued and not answered, by number
 	arrived   chan *call    // that ended, in the order of their records
 	active    int           // calls under way
@@ -110,9 +110,9 @@ type run struct {
 	reported time.Time
 
 	mu      sync.Mutex
-	seq     int            // of the last recorded answer
-	now     time.Time      // of that answer
-	unsaved []engine.Ended // records that are not in the journal yet
+	seq     int              // of the last recorded answer
+	now     time.Time        // of that answer
+	unsaved []engine.StepEnd // records that are not in the journal yet
 }
 
 // call is a call of a script.
@@ -290,7 +290,7 @@ func (r *run) issue(issued []js.Call) error {
 		r.pending[i.Seq] = c
 		switch {
 		case rec == nil || rec.Settled:
-			r.waiting = append(r.waiting, c)
+			r.queue = append(r.queue, c)
 		case rec.Name != i.Name || rec.Digest != digestOf(i.Args):
 			return r.diverged("call %d is %s, and before the run was interrupted it was %s, or had other arguments", i.Seq, i.Name, rec.Name)
 		default:

@@ -20,10 +20,10 @@ import (
 
 // River's settings.
 const (
-	slots       = 200         // runs of a process at once
-	poll        = time.Second // in case a notification is lost
-	jobsKept    = time.Minute // after their end
-	connections = 4           // of a worker to PostgreSQL; one of them listens
+	slots        = 200         // runs of a process at once
+	poll         = time.Second // in case a notification is lost
+	jobRetention = time.Minute // after their end
+	connections  = 4           // of a worker to PostgreSQL; one of them listens
 )
 
 // Jobs is River on one database: it inserts jobs, and runs them.
@@ -142,7 +142,7 @@ func (j *Jobs) start(ctx context.Context, worker, workspace string, do func(cont
 		ID: worker, Logger: silent(), Workers: workers,
 		Queues:        map[string]river.QueueConfig{riverQueue(workspace): {MaxWorkers: slots}},
 		FetchCooldown: 5 * time.Millisecond, FetchPollInterval: poll, JobTimeout: -1,
-		CompletedJobRetentionPeriod: jobsKept, CancelledJobRetentionPeriod: jobsKept, DiscardedJobRetentionPeriod: jobsKept,
+		CompletedJobRetentionPeriod: jobRetention, CancelledJobRetentionPeriod: jobRetention, DiscardedJobRetentionPeriod: jobRetention,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -91,7 +91,7 @@ func (j *journal) Begin(ctx context.Context, paths ...string) error {
 
 // Finish implements [engine.Journal]. It waits for an unreachable database, so that the output of a
 // step is not lost.
-func (j *journal) Finish(ctx context.Context, ended ...engine.Ended) error {
+func (j *journal) Finish(ctx context.Context, ended ...engine.StepEnd) error {
 	var steps []Step
 	for _, e := range ended {
 		steps = append(steps, Step(e))

@@ -15,15 +15,15 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Limits of questions of kept calls to their clients.
+// Limits of questions of task calls to their clients.
 const (
-	maxQuestion  = 1 << 20   // bytes of a question's params
-	maxQuestions = 100       // of a task
-	maxWaiting   = 32        // waiting calls of a process; each keeps its place in the queue
-	patience     = time.Hour // wait for an answer, from the first time it was asked
+	maxQuestion     = 1 << 20   // bytes of a question's params
+	maxQuestions    = 100       // of a task
+	maxPendingCalls = 32        // waiting calls of a process; each keeps its place in the queue
+	patience        = time.Hour // wait for an answer, from the first time it was asked
 )
 
-// runQuestions stores the questions of one run of a kept call to its client. A question that an
+// runQuestions stores the questions of one run of a task call to its client. A question that an
 // earlier run asked in the same words is not repeated: its answer is used when it arrives.
 type runQuestions struct {
 	*activeWorker
@@ -39,14 +39,14 @@ func (s *activeWorker) questionsOf(within context.Context, t task.Task) *runQues
 }
 
 // ask returns the client's answer to a question. It waits for it.
-func (a *runQuestions) ask(ctx context.Context, question serve.Asked) (json.RawMessage, error) {
+func (a *runQuestions) ask(ctx context.Context, question serve.TaskQuestion) (json.RawMessage, error) {
 	if len(question.Params) > maxQuestion {
 		return nil, toolfold.Errorf(toolfold.LimitReached, "the question has %d bytes, and at most %d are kept with a task",
 			len(question.Params), maxQuestion).WithHint("call it from a client that takes no tasks")
 	}
-	if a.questions.Add(1) > maxWaiting {
+	if a.questions.Add(1) > maxPendingCalls {
 		a.questions.Add(-1)
-		return nil, toolfold.Errorf(toolfold.LimitReached, "%d calls of this process wait for answers of their clients", maxWaiting).
+		return nil, toolfold.Errorf(toolfold.LimitReached, "%d calls of this process wait for answers of their clients", maxPendingCalls).
 			WithHint("answer or cancel some, then call again")
 	}
 	defer a.questions.Add(-1)
@@ -70,7 +70,7 @@ func (a *runQuestions) ask(ctx context.Context, question serve.Asked) (json.RawM
 }
 
 // keep returns the stored question: that of an earlier run, or a new one.
-func (a *runQuestions) keep(ctx context.Context, question serve.Asked) (q task.Question, err error) {
+func (a *runQuestions) keep(ctx context.Context, question serve.TaskQuestion) (q task.Question, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	limited, done := context.WithTimeout(ctx, answerWithin)

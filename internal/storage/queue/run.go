@@ -88,7 +88,7 @@ func (s *activeWorker) report(ctx context.Context, run Run) {
 	}
 }
 
-// keepOutput records the output of a run that ended after its recorded end.
+// keepOutput stores the output of a run whose task was recorded as ended before the run returned.
 func (s *activeWorker) keepOutput(ctx context.Context, t task.Task, answer toolfold.Answer) {
 	if answer.Err != nil {
 		return
@@ -181,7 +181,7 @@ func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (a
 	ctx = work.WithPins(ctx, set)
 	if declared := task.ClientOf(t.Input); declared != nil {
 		if ctx, err = serve.WithClient(ctx, declared, s.questionsOf(ctx, t).ask); err != nil {
-			s.options.Log.Error("preparing a kept call", "task", t.ID, "err", err)
+			s.options.Log.Error("preparing a task call", "task", t.ID, "err", err)
 			return toolfold.Errorf(toolfold.Internal, "the capabilities of its client could not be read").Answer()
 		}
 	}
@@ -281,10 +281,10 @@ func (s *activeWorker) record(ctx context.Context, t task.Task, answer toolfold.
 	}
 }
 
-// outputOf returns the stored output of an answer. For a kept call of another server's tool it
+// outputOf returns the stored output of an answer. For a task call of another server's tool it
 // is the server's result unchanged.
 func outputOf(t task.Task, answer toolfold.Answer) json.RawMessage {
-	if answer.Reply != nil && task.IsKept(t.Input) {
+	if answer.Reply != nil && task.IsCall(t.Input) {
 		return bounded(answer.Reply)
 	}
 	return bounded(answer.Content)

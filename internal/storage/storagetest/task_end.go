@@ -401,13 +401,13 @@ func listInquiries(t *testing.T, db *storage.DB) {
 		noError(t, err)
 		equal(t, saved, true)
 	}
-	listed := func(limit int, want ...storage.Inquiry) {
+	expectInquiries := func(limit int, want ...storage.Inquiry) {
 		t.Helper()
 		got, err := db.Inquiries(t.Context(), limit)
 		noError(t, err)
 		equal(t, got, append([]storage.Inquiry{}, want...))
 	}
-	listed(10)
+	expectInquiries(10)
 	first, second, third := b.start(1), b.start(2), b.start(3)
 	keep(first, "a", callctx.MethodElicit, 2*time.Second)
 	keep(first, "b", callctx.MethodElicit, 3*time.Second)
@@ -415,13 +415,13 @@ func listInquiries(t *testing.T, db *storage.DB) {
 	keep(third, "a", callctx.MethodSample, 0)
 	one := storage.Inquiry{TaskID: first.TaskID, Name: "task 1", Questions: 2, AskedAt: noon.Add(2 * time.Second)}
 	two := storage.Inquiry{TaskID: second.TaskID, Name: "task 2", Questions: 1, AskedAt: noon.Add(time.Second)}
-	listed(10, two, one)
-	listed(1, two)
+	expectInquiries(10, two, one)
+	expectInquiries(1, two)
 	noError(t, b.tasks.Answer(t.Context(), first.TaskID, map[string]json.RawMessage{"a": json.RawMessage(`{}`)}))
 	one.Questions, one.AskedAt = 1, noon.Add(3*time.Second)
-	listed(10, two, one)
+	expectInquiries(10, two, one)
 	b.cancel(2, true)
-	listed(10, one)
+	expectInquiries(10, one)
 }
 
 // keepQuestions checks that the questions of a task's present run, and the first answer to each,

@@ -163,9 +163,9 @@ var onlyIn = map[string]string{
 	"modernc.org/libquickjs":             "internal/run/script/js/quickjs", // runs others' programs, in a process of its own
 }
 
-// keptOut lists forbidden dependencies, also indirect ones, of packages for other programs, because
+// forbidden lists forbidden dependencies, also indirect ones, of packages for other programs, because
 // they would be part of every such program.
-var keptOut = map[string][]string{
+var forbidden = map[string][]string{
 	"serve":        {engine, "github.com/expr-lang/expr", "go.yaml.in/yaml", "github.com/sashabaranov/go-openai"},
 	"tools/config": {engine},
 	"tools/queue":  {engine},

@@ -114,7 +114,7 @@ func checkImport(t *testing.T, from, imported string) {
 
 func TestForbiddenDependencies(t *testing.T) {
 	t.Parallel()
-	for from, libraries := range keptOut {
+	for from, libraries := range forbidden {
 		out, err := exec.Command("go", "list", "-deps", module+"/"+from).Output()
 		if err != nil {
 			t.Fatalf("listing what %s depends on: %v", from, err)

@@ -230,7 +230,7 @@ func FuzzRoundTrip(f *testing.F) {
 			if err := decoder.Decode(&want); err != nil {
 				t.Fatal(err)
 			}
-			wanted, err := json.Marshal(want)
+			wantJSON, err := json.Marshal(want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,8 +240,8 @@ func FuzzRoundTrip(f *testing.F) {
 				if err != nil || len(roots) != 1 {
 					t.Fatalf("%s: %v\n%s", form, err, out)
 				}
-				if got := back(t, roots[0]); !bytes.Equal(got, wanted) {
-					t.Fatalf("%s: %s, want %s\n%s", form, got, wanted, fmt.Sprintf("%q", out))
+				if got := back(t, roots[0]); !bytes.Equal(got, wantJSON) {
+					t.Fatalf("%s: %s, want %s\n%s", form, got, wantJSON, fmt.Sprintf("%q", out))
 				}
 			}
 		}

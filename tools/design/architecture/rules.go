@@ -75,7 +75,7 @@ func (s system) shared() []Break {
 
 // verdict is the text about the pattern's rule in the documentation.
 type verdict struct {
-	Said   string
+	Text   string
 	Breaks []Break
 }
 
@@ -88,7 +88,7 @@ func (s system) Verdict() *verdict {
 	case len(found) > 0:
 		return &verdict{"These arrows break it:", found}
 	case s.read != nil:
-		return &verdict{Said: "No import between folders of known layers breaks it."}
+		return &verdict{Text: "No import between folders of known layers breaks it."}
 	}
-	return &verdict{Said: "Every arrow keeps to it."}
+	return &verdict{Text: "Every arrow keeps to it."}
 }

@@ -362,7 +362,7 @@ func (w *writer) addField(r *recordView, path string, f Output, optional bool) {
 	if r.taken[id] {
 		w.refuse(path+"/name", fmt.Sprintf("name other than %s, which another one becomes in %s", id, w.title))
 	}
-	if slices.Contains(w.keptFields, id) {
+	if slices.Contains(w.reservedFields, id) {
 		w.refuse(path+"/name", fmt.Sprintf("name other than %s, which %s keeps for itself", id, text.Pascal([]string{w.framework})))
 	}
 	r.taken.Claim(id)

@@ -17,13 +17,13 @@ type language struct {
 	title     string
 	framework string // framework whose template replaces the language's; empty = no framework
 
-	reserved      []string // words that are not allowed as names
-	freeFields    bool     // reserved words are allowed as fields of records
-	takenTypes    []string // names of types, functions and variables that the templates use
-	takenMembers  []string // names of members that every object has
-	takenPackages []string
-	keptFields    []string // names that are not allowed for properties
-	initials      []string // words written in capitals in names
+	reserved       []string // words that are not allowed as names
+	freeFields     bool     // reserved words are allowed as fields of records
+	takenTypes     []string // names of types, functions and variables that the templates use
+	takenMembers   []string // names of members that every object has
+	takenPackages  []string
+	reservedFields []string // names that are not allowed for properties
+	initials       []string // words written in capitals in names
 
 	field     func(words []string) string // a member of a record
 	member    func(words []string) string // a variable or parameter
@@ -280,7 +280,7 @@ func frameworksOf(m Model, in string) (list []language) {
 // framed returns a script in which components are those of a framework.
 func framed(title, framework string) language {
 	l := script(title, "</", `<\/`) // this would end the script of a Vue file
-	l.framework, l.keptFields = framework, []string{"key", "ref"}
+	l.framework, l.reservedFields = framework, []string{"key", "ref"}
 	switch {
 	case framework == "react":
 		l.takenTypes = append(strings.Fields("ReactNode props"), l.takenTypes...)

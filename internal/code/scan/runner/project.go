@@ -118,8 +118,8 @@ func (p Project) Plan(files []string) Plan {
 	}
 	named := map[string]bool{}
 	for _, c := range all {
-		wanted := c.uses && len(unserved(c)) > 0 || c.Bare && !jobs[c.Job]
-		if c.argv == nil && wanted && !named[c.Name] && len(plan.Missing) < maxMissing && p.helps(c.Runner) {
+		needed := c.uses && len(unserved(c)) > 0 || c.Bare && !jobs[c.Job]
+		if c.argv == nil && needed && !named[c.Name] && len(plan.Missing) < maxMissing && p.helps(c.Runner) {
 			plan.Missing = append(plan.Missing, c.Name+": "+c.Install)
 			named[c.Name] = true
 			serve(c)

@@ -60,8 +60,8 @@ func Calls(source string) (list []Reference, err error) {
 	}
 	c := &collector{text: text, own: map[string]bool{}, called: map[js.IExpr]*js.CallExpr{}}
 	js.Walk(c, tree)
-	c.list = slices.DeleteFunc(c.list, func(f found) bool { return c.own[f.Object] || f.Function && c.own[f.Key] })
-	slices.SortStableFunc(c.list, func(a, b found) int { return a.at - b.at })
+	c.list = slices.DeleteFunc(c.list, func(f occurrence) bool { return c.own[f.Object] || f.Function && c.own[f.Key] })
+	slices.SortStableFunc(c.list, func(a, b occurrence) int { return a.at - b.at })
 	for _, f := range c.list {
 		f.Line, f.Column = position(source, f.at-len(opener))
 		list = append(list, f.Reference)
@@ -74,10 +74,10 @@ type collector struct {
 	text   []byte
 	own    map[string]bool // names that the source assigns without declaration
 	called map[js.IExpr]*js.CallExpr
-	list   []found
+	list   []occurrence
 }
 
-type found struct {
+type occurrence struct {
 	Reference
 	at int // in text
 }
@@ -89,7 +89,7 @@ func (c *collector) Enter(n js.INode) js.IVisitor {
 		c.called[n.X] = n
 		c.toolsCall(n)
 		if v, ok := n.X.(*js.Var); ok && !declared(v) {
-			f := found{Reference{Key: string(v.Name()), Function: true}, c.offset(v.Data)}
+			f := occurrence{Reference{Key: string(v.Name()), Function: true}, c.offset(v.Data)}
 			f.Args, f.Complete = arguments(n.Args.List)
 			c.list = append(c.list, f)
 		}
@@ -127,7 +127,7 @@ func (c *collector) add(x js.IExpr, key string, at int, call *js.CallExpr) {
 	if start := strings.LastIndex(string(c.text[:at]), object); start >= 0 { // the tree has only the place of the key
 		at = start
 	}
-	f := found{Reference{Object: object, Key: key}, at}
+	f := occurrence{Reference{Object: object, Key: key}, at}
 	if call != nil {
 		f.Args, f.Complete = arguments(call.Args.List)
 	}
@@ -150,7 +150,7 @@ func (c *collector) toolsCall(call *js.CallExpr) {
 	if err != nil {
 		return
 	}
-	f := found{Reference{Key: name}, c.offset(first.Data)}
+	f := occurrence{Reference{Key: name}, c.offset(first.Data)}
 	f.Args, f.Complete = arguments(call.Args.List[1:])
 	c.list = append(c.list, f)
 }

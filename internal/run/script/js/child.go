@@ -48,7 +48,7 @@ type message struct {
 
 // serve runs a program until it ends or in ends.
 func serve(t task, in *json.Decoder, out io.Writer) {
-	r := &run{program: t.Program, in: in, out: json.NewEncoder(out), waiting: map[int]pending{}, unseen: map[value]rejection{}}
+	r := &run{program: t.Program, in: in, out: json.NewEncoder(out), pendingCalls: map[int]pendingCall{}, unseen: map[value]rejection{}}
 	r.out.SetEscapeHTML(false)
 	r.send(message{})
 	r.start()
@@ -110,15 +110,15 @@ type run struct {
 
 	setNow, fail, encode, describe value // functions of the prelude
 
-	began     time.Time     // of this turn
-	used      time.Duration // in turns before
-	turn      Turn
-	arguments int // bytes in this turn
-	logged    int // bytes
-	calls     int
-	waiting   map[int]pending // by Seq
-	unseen    map[value]rejection
-	rejected  int // number of rejections so far
+	began        time.Time     // of this turn
+	used         time.Duration // in turns before
+	turn         Turn
+	arguments    int // bytes in this turn
+	logged       int // bytes
+	calls        int
+	pendingCalls map[int]pendingCall // by Seq
+	unseen       map[value]rejection
+	rejected     int // number of rejections so far
 
 	main    value    // the promise of the program
 	outcome *End     // once main is settled
@@ -126,7 +126,7 @@ type run struct {
 }
 
 // pending is a call without an answer.
-type pending struct{ resolve, reject, fault value }
+type pendingCall struct{ resolve, reject, fault value }
 
 // rejection is the reason of the n-th rejection.
 type rejection struct {
@@ -173,7 +173,7 @@ func (r *run) advance() {
 			r.drain() // toJSON may have begun something
 		}
 	}
-	if r.turn.Settled = r.outcome != nil; len(r.waiting) > 0 {
+	if r.turn.Settled = r.outcome != nil; len(r.pendingCalls) > 0 {
 		r.used += time.Since(r.began)
 		r.send(message{r.turn, r.used})
 		return
@@ -272,7 +272,7 @@ func (r *run) issue(args []value) value {
 	r.calls++
 	r.turn.Calls = append(r.turn.Calls, Call{r.calls, name, json.RawMessage(text)})
 	promise, resolve, reject := r.Promise()
-	r.waiting[r.calls] = pending{resolve, reject, r.Dup(args[2])}
+	r.pendingCalls[r.calls] = pendingCall{resolve, reject, r.Dup(args[2])}
 	return promise
 }
 
@@ -282,8 +282,8 @@ func (r *run) answer(a Answer) {
 	if now, ok := r.Parse(strconv.FormatInt(a.Now.UnixMilli(), 10)); ok && !a.Now.IsZero() {
 		_, _ = r.Call(r.setNow, now)
 	}
-	p := r.waiting[a.Seq]
-	delete(r.waiting, a.Seq)
+	p := r.pendingCalls[a.Seq]
+	delete(r.pendingCalls, a.Seq)
 	settle, text := p.resolve, orNull(a.Value)
 	if a.Error != nil {
 		settle, text = p.reject, a.Error.fields()

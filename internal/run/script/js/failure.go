@@ -55,28 +55,28 @@ func (r *run) syntax(prefix int) *Failure {
 // failure describes what was thrown, and releases it. prefix is the length of the text before the source
 // in its first line.
 func (r *run) failure(thrown value, prefix int) *Failure {
-	var told struct{ Name, Message, Stack, Tool, Code string }
+	var description struct{ Name, Message, Stack, Tool, Code string }
 	if text, ok := r.Call(r.describe, thrown); ok {
 		encoded, _, _ := r.Text(text, 1<<20)
-		_ = json.Unmarshal([]byte(encoded), &told)
+		_ = json.Unmarshal([]byte(encoded), &description)
 		r.Free(text)
 	} else {
 		r.Free(r.Exception())
-		told.Message = "what it threw cannot be shown"
+		description.Message = "what it threw cannot be shown"
 	}
 	if r.over != nil {
-		r.stop(r.over, told.Stack)
+		r.stop(r.over, description.Stack)
 	}
-	f := &Failure{Kind: Thrown, Name: told.Name, Message: shorten.To(told.Message, maxMessage)}
-	if told.Name == "ToolError" && told.Tool != "" {
-		f.Name, f.Tool = told.Code, told.Tool
+	f := &Failure{Kind: Thrown, Name: description.Name, Message: shorten.To(description.Message, maxMessage)}
+	if description.Name == "ToolError" && description.Tool != "" {
+		f.Name, f.Tool = description.Code, description.Tool
 	}
 	if name, ok := undefinedName(f); ok {
 		if near := suggest.Nearest(name, families(r.program.Names)); near != "" {
 			f.Message += "; did you mean " + near + "?"
 		}
 	}
-	f.place(r.program.Source, told.Stack, prefix)
+	f.place(r.program.Source, description.Stack, prefix)
 	return f
 }
 

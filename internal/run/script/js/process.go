@@ -39,7 +39,7 @@ type Process struct {
 	in      *json.Encoder
 	bounded *io.LimitedReader
 	out     *json.Decoder
-	waiting map[int]bool // by Seq, calls without an answer
+	pending map[int]bool // by Seq, calls without an answer
 	used    time.Duration
 
 	close     func()
@@ -78,7 +78,7 @@ func start(ctx context.Context, t task) (*Process, Turn, error) {
 		}
 		defer leave()
 	}
-	p := &Process{limits: t.Limits, caller: caller, waiting: map[int]bool{}}
+	p := &Process{limits: t.Limits, caller: caller, pending: map[int]bool{}}
 	for started := false; ; {
 		spare := takeSpare()
 		if started = spare == nil; started {
@@ -126,7 +126,7 @@ func (p *Process) begin(ctx context.Context, w *worker, t task) error {
 // Resume hands one answer to the program, and runs it until its next turn. After an error the process
 // is gone.
 func (p *Process) Resume(ctx context.Context, a Answer) (Turn, error) {
-	if !p.waiting[a.Seq] {
+	if !p.pending[a.Seq] {
 		return Turn{}, fmt.Errorf("the script waits for no answer to call %d", a.Seq)
 	}
 	if !json.Valid(orNull(a.Value)) || a.Error != nil && !json.Valid(orNull(a.Error.Problems)) {
@@ -137,7 +137,7 @@ func (p *Process) Resume(ctx context.Context, a Answer) (Turn, error) {
 		return Turn{}, p.ended(ctx, err)
 	}
 	defer leave()
-	delete(p.waiting, a.Seq)
+	delete(p.pending, a.Seq)
 	defer context.AfterFunc(ctx, p.worker.Kill)()
 	if err := p.in.Encode(a); err != nil {
 		return Turn{}, p.ended(ctx, err)
@@ -166,11 +166,11 @@ func (p *Process) turn(ctx context.Context) (Turn, error) {
 	}
 	p.used = m.Used
 	for _, c := range m.Calls {
-		p.waiting[c.Seq] = true
+		p.pending[c.Seq] = true
 	}
 	if m.End != nil {
 		p.Close()
-		clear(p.waiting)
+		clear(p.pending)
 	}
 	return m.Turn, nil
 }
@@ -212,7 +212,7 @@ func (e *crashError) Unwrap() error { return ErrEnded }
 // ended closes the process, and returns the error for its end.
 func (p *Process) ended(ctx context.Context, err error) error {
 	p.Close()
-	clear(p.waiting)
+	clear(p.pending)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -53,10 +53,10 @@ func TestKilledWhileRunning(t *testing.T) {
 
 func TestEndOfContext(t *testing.T) {
 	ctx, stop := context.WithCancel(testwait.Context(t))
-	waiting := begin(t, ctx, Program{Source: "await memory.get()"})
+	process := begin(t, ctx, Program{Source: "await memory.get()"})
 	stop()
-	<-waiting.worker.Ended
-	if _, err := waiting.Resume(t.Context(), Answer{Seq: 1}); err == nil {
+	<-process.worker.Ended
+	if _, err := process.Resume(t.Context(), Answer{Seq: 1}); err == nil {
 		t.Error("an ended process takes an answer")
 	}
 
