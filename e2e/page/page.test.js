@@ -116,7 +116,7 @@ test('each view, at two widths and in both colour schemes', async (t) => {
     return page.getAttribute('td.name a', 'href');
   };
   const views = {
-    overview: '/', servers: '/servers', server: '/servers/changing', everything: '/servers/everything', broken: '/servers/broken',
+    overview: '/', servers: '/servers', tools: '/servers?find=item', server: '/servers/changing', everything: '/servers/everything', broken: '/servers/broken',
     calls: '/calls', trace: await first('/calls'), tasks: '/tasks', task: await first('/tasks'), notes: '/notes', found: '/notes?query=steps',
     note: '/note?key=plan&namespace=default', hostile: await first('/notes'), sessions: '/sessions', session: await first('/sessions'),
     settings: '/settings', absent: '/nothing',
@@ -364,6 +364,13 @@ test('the page is whole without scripts', async (t) => {
   const page = await context.newPage();
   await page.goto(link);
   for (const text of ['Needs you', 'Tokens of the list', 'memory.search']) assert.match(await page.textContent('main'), new RegExp(text));
+  await page.click('nav >> text=servers');
+  await page.fill('input[name=find]', 'write item');
+  await page.click('button:has-text("find")');
+  await page.click('summary:has-text("Write an item")');
+  await page.locator('pre:visible:has-text("inputSchema")').waitFor();
+  await page.click('h3 a:has-text("changing")');
+  assert.equal(await page.inputValue('input[name=find]'), 'write item');
   await page.click('nav >> text=tasks');
   assert.match(await page.textContent('main'), /Nightly figures/);
 });

@@ -27,6 +27,12 @@ type branch struct {
 	Matching []*toolfold.Action
 }
 
+// tree is the data of a tree of tools.
+type tree struct {
+	Find     string
+	Branches []branch
+}
+
 // mostFound is how many tools of all servers a search shows.
 const mostFound = 200
 

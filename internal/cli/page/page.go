@@ -69,7 +69,7 @@ func (p *Page) routes() {
 	mux.Handle("GET /live.js", http.FileServerFS(files))
 	mux.HandleFunc("GET /changes", p.changes)
 	mux.HandleFunc("GET /{$}", p.show("overview", p.overview))
-	mux.HandleFunc("GET /servers", p.show("servers", p.state))
+	mux.HandleFunc("GET /servers", p.show("servers", p.servers))
 	mux.HandleFunc("GET /servers/{name}", p.show("server", p.server))
 	mux.HandleFunc("POST /servers/{name}/switch", p.change(p.switchServer))
 	mux.HandleFunc("POST /servers/{name}/restart", p.restartServer)

@@ -227,9 +227,10 @@ func TestForeignTextsStayTexts(t *testing.T) {
 	for name, data := range map[string]any{
 		"overview": overview{Attention: []attention{{"/servers/" + url.PathEscape(hostile), hostile, "fails", hostile, true}},
 			Costs: []cost{{Name: hostile}}, Day: day{Calls: 1, Hours: make([]hour, 24), Actions: []action{{Label: hostile}}}},
-		"servers":  &state{Servers: []server{bad}},
+		"servers": serversView{state: &state{Servers: []server{bad}}, Find: hostile, Left: 1,
+			Found: []found{{hostile, branches(bad.Families, "")}}},
 		"settings": &state{Settings: []settings.Setting{{Name: hostile, Value: hostile, From: hostile}}},
-		"server": serverView{server: bad, Log: []string{hostile}, Changes: []change{
+		"server": serverView{server: bad, Find: hostile, Tree: branches(bad.Families, ""), Log: []string{hostile}, Changes: []change{
 			{Name: hostile, Flags: []string{hostile}, Lines: []pair{{Was: hostile, Now: hostile}, {Was: hostile, Same: true}, {Gap: true}}},
 			{New: true, Lines: []pair{{Now: hostile}}}}},
 		"error": hostile,

@@ -22,6 +22,8 @@ type serverView struct {
 	Changes []change
 	Log     []string
 	Effect  string // of the restart that was asked for; may be empty
+	Find    string // what the user looks for among the tools; empty = nothing
+	Tree    []branch
 }
 
 // change is a held tool beside its accepted definition.
@@ -47,7 +49,8 @@ func (p *Page) server(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := serverView{server: s}
+	v := serverView{server: s, Find: strings.TrimSpace(r.URL.Query().Get("find"))}
+	v.Tree = branches(s.Families, v.Find)
 	for _, h := range s.HeldTools {
 		v.Changes = append(v.Changes, change{
 			Name: h.Name, New: h.Was == nil, Rejected: h.Rejected, Flags: h.Flags, Lines: pairs(servers.Difference(h.Was, h.Now)),
