@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -90,7 +89,8 @@ func (p *Page) scriptOf(ctx context.Context, t result, before int) (*scriptView,
 	if input["tool"] != work.Script {
 		return nil, nil
 	}
-	id, source := shown(t["taskId"]), fmt.Sprint(arguments["code"])
+	id := shown(t["taskId"])
+	source, _ := arguments["code"].(string) // empty for a stored script, which a task names
 	run, err := p.scriptRun(ctx, id, source)
 	if err != nil {
 		return nil, err
@@ -225,6 +225,9 @@ func (v *scriptView) mark(source string, placesOf func(string) []script.Place, e
 	}
 	if end.Error != nil && end.Error.Line > 0 {
 		marks[end.Error.Line] = "ended here"
+	}
+	if source == "" {
+		return
 	}
 	for i, text := range strings.Split(strings.TrimSuffix(source, "\n"), "\n") {
 		v.Lines = append(v.Lines, sourceLine{text, marks[i+1]})

@@ -89,6 +89,10 @@ func TestRunOfAScriptIsShown(t *testing.T) {
 	}
 	answer = runOf("cancelled", paying)
 	show(`>go on</button>`)
+	answer = runOf("failed", "", "till.pay")
+	if text := show(`runs a stored script`, `name="outcome4"`); strings.Contains(text, `class="source"`) {
+		t.Errorf("a source is shown: %s", text)
+	}
 	answer = runOf("completed", paying)
 	if text := show(); strings.Contains(text, "/go-on") {
 		t.Errorf("a completed run can go on: %s", text)
