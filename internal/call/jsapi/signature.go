@@ -142,9 +142,6 @@ func (w *writer) schema(raw json.RawMessage, depth int) string {
 	for _, kind := range kinds {
 		types = append(types, w.kind(kind, s, depth))
 	}
-	if len(types) >= 5 && slices.Contains(types, "object") && slices.Contains(types, "string") {
-		return "unknown" // values of all types
-	}
 	_, items := s.Get("items")
 	_, parts := s.Get("allOf")
 	switch {
@@ -303,15 +300,22 @@ func single(text string) bool {
 	return true
 }
 
-// joined joins alternatives without duplicates.
+// joined joins alternatives without duplicates. Those of all types are unknown.
 func joined(types []string) string {
 	var list []string
 	for _, t := range types {
-		if !slices.Contains(list, t) {
-			list = append(list, t)
+		parts := []string{t}
+		if !strings.ContainsAny(t, `{("<`) {
+			parts = strings.Split(t, " | ") // of a union of words
+		}
+		for _, part := range parts {
+			if !slices.Contains(list, part) {
+				list = append(list, part)
+			}
 		}
 	}
-	if slices.Contains(list, "unknown") {
+	all := !slices.ContainsFunc([]string{"string", "number", "boolean", "object"}, func(t string) bool { return !slices.Contains(list, t) })
+	if all || slices.Contains(list, "unknown") {
 		return "unknown"
 	}
 	return cmp.Or(strings.Join(list, " | "), "unknown")

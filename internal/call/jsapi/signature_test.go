@@ -32,6 +32,8 @@ func TestSignature(t *testing.T) {
 		{"a.b", "a.b", `{"type":"object","properties":{"x":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":
 			{"next":{"$ref":"#/$defs/n"},"v":{"allOf":[{"properties":{"p":{"type":"string"}}},{"required":["p"]}]}}}}}`, "",
 			`a.b(a?: {x?: {next?: object, v?: {p: string}}}): Promise<unknown>`},
+		{"a.b", "a.b", `{"type":"object","properties":{"x":{"anyOf":[{"type":["string","number","boolean"]},{"type":"object"}]},
+			"y":{"type":["string","number","boolean","object","array","null"]}}}`, "", `a.b(a?: {x?: unknown, y?: unknown}): Promise<unknown>`},
 		{"a.b", "a.b", `{"type":"object","additionalProperties":{"type":"string"}}`, "", `a.b(a?: Record<string, string>): Promise<unknown>`},
 	} {
 		if got := Signature(c.name, c.call, json.RawMessage(c.input), json.RawMessage(c.output)); got != c.want {
