@@ -145,7 +145,7 @@ func TestSave(t *testing.T) {
 		`{"name": "a"}`: {"there is nothing to save", "id of a run"},
 		`{"name": "a", "code": "return 1", "id": "00000000-0000-4000-8000-000000000001"}`:                {"id excludes code", ""},
 		`{"name": "a", "id": "00000000-0000-4000-8000-000000000001"}`:                                    {"records no runs", ""},
-		`{"name": "a", "code": "/*---\ndescription: x\n---*/", "description": "y"}`:                      {"head of code has description too", "leave one"},
+		`{"name": "a", "code": "/*---\ndescription: x\n---*/", "description": "y"}`:                      {"has description too", ""},
 		`{"name": "a", "code": "/*---\nname: x\n---*/\nreturn 1"}`:                                       {"the head of code, line 2: ", ""},
 		`{"name": "a", "code": "return 1", "inputSchema": {"type": "array"}}`:                            {"must be object", ""},
 		`{"name": "a", "code": "return 1", "inputSchema": {"properties": {"a": {"$ref": "http://x/"}}}}`: {"leads to nothing", ""},
