@@ -89,7 +89,7 @@ type Origin struct {
 	// Session identifies the connection; empty if there is no connection.
 	Session string
 
-	// Token identifies the bearer token of the caller; empty if the server requires none.
+	// Token identifies the bearer token of the caller; empty if the server requires no token.
 	Token string
 
 	// Client is the name that the client gives itself, after the name of its token if it has one.

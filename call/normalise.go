@@ -69,8 +69,8 @@ func (t *target) compiled() *target {
 
 // checkResult is the outcome of normalising and validating arguments.
 type checkResult struct {
-	fields   []string // of the result to keep; none keeps all
-	filter   string   // jq, over what the fields keep; empty = none
+	fields   []string // of the result to keep; empty = all
+	filter   string   // jq, over what the fields keep; empty = no filter
 	warnings []string
 	problems []toolfold.Problem
 	dropped  []toolfold.Problem // names that no action has: warnings if the call runs

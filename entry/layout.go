@@ -17,7 +17,7 @@ import (
 // layout is the way a call of an entry is written.
 type layout struct {
 	tool         string
-	fixed, value string // a member that always has the same value; empty = none
+	fixed, value string // a member that always has the same value; empty = no such member
 	nest         string // the member that holds the parameters; empty = they stand beside
 	besides      bool   // required parameters stand beside the member nest
 	text         bool   // nest is JSON text

@@ -47,7 +47,7 @@ type watch struct {
 	reported map[string]version // by URI, as last reported to the client
 }
 
-// version is the last value of Resource.Version; none if the resource has no Version func.
+// version is the last value of Resource.Version; empty if the resource has no Version func.
 type version struct {
 	text string
 	none bool

@@ -275,7 +275,7 @@ func (h Host) tasks(db *storage.DB) *task.Service {
 		TraceOf: func(ctx context.Context, taskID string) (string, error) { return h.traceOf(ctx, db.Trace(), taskID) }})
 }
 
-// traceOf returns the id of the newest trace of a task, or "" if there is none.
+// traceOf returns the id of the newest trace of a task, or "" if it has no trace.
 func (h Host) traceOf(ctx context.Context, store trace.Store, taskID string) (string, error) {
 	if h.Recorded != nil {
 		if err := h.Recorded(ctx); err != nil {

@@ -29,7 +29,7 @@ type Store interface {
 	// List returns queues, oldest first.
 	List(ctx context.Context, q Query) (Page, error)
 
-	// Update finds a queue by id or, if there is none, by name. It calls change and stores the
+	// Update finds a queue by id or, if no queue has it, by name. It calls change and stores the
 	// result. Change must not modify ID, Name or CreatedAt, and may be called several times.
 	Update(ctx context.Context, idOrName string, change func(*Queue)) (q Queue, found bool, err error)
 

@@ -21,7 +21,7 @@ import (
 // maxDefinition limits the definition stored with a task, in bytes.
 const maxDefinition = 1 << 20
 
-// reference returns the agent, workflow or stored script that a task runs. Found is false if there is none, or if
+// reference returns the agent, workflow or stored script that a task runs. Found is false if it runs no such thing, or if
 // the input names it by an expression.
 func (t Task) reference(names entry.Names) (r work.Reference, found bool) {
 	switch {

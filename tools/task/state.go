@@ -53,7 +53,7 @@ type Task struct {
 	Priority, Type, Status         string
 	Dependencies, Tags             []string
 	Attempt, MaxAttempts           int
-	Timeout                        time.Duration // of one attempt; 0 = none
+	Timeout                        time.Duration // of one attempt; 0 = no limit
 	Output                         json.RawMessage
 	Error                          string // of the last attempt, or why it was cancelled
 	ScheduledAt                    time.Time
@@ -63,7 +63,7 @@ type Task struct {
 	// processes that work this workspace run it.
 	Workspace string
 
-	// Schedule is a cron expression or an interval; empty = none. A task that has
+	// Schedule is a cron expression or an interval; empty = no schedule. A task that has
 	// one is never run, but whenever it is due, a task is made of it whose
 	// ScheduleID is its ID, unless the one before has not ended. While it is
 	// paused, its status says so, and it is not due.

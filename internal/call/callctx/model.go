@@ -66,5 +66,5 @@ type Sampler interface {
 // WithSampler returns a context in which calls may ask the model of their client.
 func WithSampler(ctx context.Context, s Sampler) context.Context { return With(ctx, s) }
 
-// SamplerOf returns the Sampler of the client that made a call; nil if the client has none.
+// SamplerOf returns the Sampler of the client that made a call; nil if the client has no model.
 func SamplerOf(ctx context.Context) Sampler { return Of[Sampler](ctx) }

@@ -43,7 +43,7 @@ func Signature(name, call string, input, output json.RawMessage) string {
 	return head + fitting(output, max(resultRoom, signatureRoom-estimate.Tokens([]byte(head)))) + ">"
 }
 
-// noMembers reports whether a schema declares no members, and allows none.
+// noMembers reports whether a schema declares no members, and allows no others.
 func noMembers(input json.RawMessage) bool {
 	properties, _ := judge.Members(input)
 	members, _ := ordered.Read(properties)

@@ -31,7 +31,7 @@ type Bench struct {
 	Now       func() time.Time
 	NewID     func() string // returns UUIDs
 
-	// TestCommand returns the argument vector that tests the workspace, or nil if none is set.
+	// TestCommand returns the argument vector that tests the workspace, or nil if no command is set.
 	TestCommand func() ([]string, error)
 }
 

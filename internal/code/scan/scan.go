@@ -142,7 +142,7 @@ type Scanner struct {
 
 	goWork string // for the go command, see the function goWork
 
-	limit time.Duration // lower limit for steps about one file or folder, for tests; 0 = none
+	limit time.Duration // lower limit for steps about one file or folder, for tests; 0 = no limit
 }
 
 // wants reports whether the request includes a finding, regardless of its level.

@@ -92,7 +92,7 @@ type Client struct {
 	answers map[string]Vector // vectors of queries
 }
 
-// New returns a client of an endpoint, or nil if none is configured. A nil client returns no
+// New returns a client of an endpoint, or nil if no endpoint is configured. A nil client returns no
 // vectors.
 func New(s Settings, log *slog.Logger) *Client {
 	if s.BaseURL == "" {

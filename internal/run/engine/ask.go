@@ -28,7 +28,7 @@ type promptAction struct {
 	system          *text // nil = the job's
 	provider, model string
 	maxTokens       int          // zero = the provider's
-	tools           []string     // patterns of actions that the model may call; nil = none
+	tools           []string     // patterns of actions that the model may call; nil = no action
 	maxTurns        int          // most answers, calls included
 	answer          *answerShape // nil = any text
 }

@@ -206,7 +206,7 @@ const (
 type node struct {
 	id, kind string
 	after    []int         // indexes of its dependencies
-	timeout  time.Duration // of one attempt; zero = none
+	timeout  time.Duration // of one attempt; zero = no limit
 	attempts int
 	backoff  time.Duration // before the second attempt
 	goesOn   bool          // continueOnError: its failure does not stop the list

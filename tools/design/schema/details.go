@@ -94,7 +94,7 @@ func (r record) refuseIntegers(format string) (problems []toolfold.Problem) {
 	return problems
 }
 
-// check calls refuse for each detail that does not fit the field, and returns the decoded default, nil if there is none.
+// check calls refuse for each detail that does not fit the field, and returns the decoded default, nil if there is no default.
 func (f Field) check(refuse func(member, want string)) (value any) {
 	plain := f.Type == String && len(f.EnumValues) == 0
 	length := plain || f.Type == Email || f.Type == URL || f.Type == Array

@@ -174,7 +174,7 @@ func (w *sqlWriter) standIns(b *strings.Builder) {
 	}
 }
 
-// byName returns a table, nil if there is none of this name.
+// byName returns the table of a name, nil if there is no such table.
 func (w *sqlWriter) byName(name string) *sqlTable {
 	for _, t := range w.byType {
 		if t.name == name {

@@ -25,7 +25,7 @@ func newWorker() (*worker, error) {
 	return &worker{w, errs}, err
 }
 
-// takeSpare returns the spare process; nil if there is none, or it has ended.
+// takeSpare returns the spare process; nil if no process waits, or it has ended.
 func takeSpare() *worker {
 	select {
 	case w := <-spares:
@@ -40,7 +40,7 @@ func takeSpare() *worker {
 	return nil
 }
 
-// refill starts a spare process if there is none.
+// refill starts a spare process, unless one waits.
 func refill() {
 	if w := takeSpare(); w != nil {
 		keepSpare(w)
