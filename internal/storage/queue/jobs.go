@@ -51,7 +51,7 @@ func (workArgs) Kind() string { return "toolfold_work" }
 // OnSQLite returns River on a SQLite database. The pool has one connection.
 func OnSQLite(pool *sql.DB) (*Jobs, error) {
 	driver := riversqlite.New(pool)
-	inserter, err := river.NewClient(driver, &river.Config{Logger: silent()})
+	inserter, err := river.NewClient(driver, inserting())
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func OnSQLite(pool *sql.DB) (*Jobs, error) {
 // OnPostgres returns River on a PostgreSQL database. Jobs are inserted over the pool. A worker
 // opens its own connections, because it listens on one of them.
 func OnPostgres(pool *sql.DB, config *pgx.ConnConfig) (*Jobs, error) {
-	inserter, err := river.NewClient(riverdatabasesql.New(pool), &river.Config{Logger: silent()})
+	inserter, err := river.NewClient(riverdatabasesql.New(pool), inserting())
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +85,12 @@ func OnPostgres(pool *sql.DB, config *pgx.ConnConfig) (*Jobs, error) {
 		}
 		return worker, own.Close, nil
 	}}, nil
+}
+
+// inserting returns the settings of a client that inserts. It announces at most one job in each cooldown:
+// a job within the usual one, 100 ms after another, would wait for the next poll.
+func inserting() *river.Config {
+	return &river.Config{Logger: silent(), FetchCooldown: river.FetchCooldownMin}
 }
 
 // MigrateSQLite brings River's tables in a SQLite database up to date.
