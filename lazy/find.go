@@ -190,9 +190,21 @@ func (v *View) rank(query, server string, limit int) []*match {
 		return []*match{{rank.Hit{ID: operand.Action.FullName(), Score: 1}, operand.Action}}
 	}
 	r := readRequest(query, list)
-	hits, phrasing := v.catalogue.find(rank.Query{Text: r.text, Limit: max(limit, pool), Keep: seen})
+	named := v.namedServers(query, list)
+	if server != "" {
+		named = []string{server}
+	}
+	q := rank.Query{Text: r.text, Limit: max(limit, pool), Keep: seen}
+	if len(named) > 0 {
+		// Words of own actions, such as script, are as rare as at a server that is alone.
+		q.Among = func(id string) bool {
+			a := v.byID[id]
+			return a != nil && a.Family.Server != ""
+		}
+	}
+	hits, phrasing := v.catalogue.find(q)
 	phrased := phrasing.shares(list)
-	placed := v.places(query, list)
+	placed := v.places(named)
 	matches := v.order(hits, limit, func(a *toolfold.Action) float64 {
 		return r.share(v.entries[a]) * phrased(a.Name) * placed(a)
 	})
@@ -232,11 +244,8 @@ func (v *View) operand(query string) (named *entry.Entry, rest string) {
 	return named, rest
 }
 
-// places returns a factor of an action's relevance that depends on its server. Tools of servers
-// that the query names come first, and tools of any server come before own tools that fit about as
-// well.
-func (v *View) places(query string, list []requestWord) func(*toolfold.Action) float64 {
-	var named []string
+// namedServers returns the servers that a query names.
+func (v *View) namedServers(query string, list []requestWord) (named []string) {
 	for i, s := range list {
 		for _, name := range v.serverNames[s.text] {
 			if name.in(query, list, i) {
@@ -244,6 +253,12 @@ func (v *View) places(query string, list []requestWord) func(*toolfold.Action) f
 			}
 		}
 	}
+	return named
+}
+
+// places returns a factor of an action's relevance that depends on its server. Tools of named servers
+// come first, and tools of any server come before own tools that fit about as well.
+func (v *View) places(named []string) func(*toolfold.Action) float64 {
 	return func(a *toolfold.Action) float64 {
 		switch {
 		case slices.Contains(named, a.Family.Server):

@@ -30,6 +30,7 @@ const (
 type finder struct {
 	x *Index
 
+	among   []bool // by slot: counts for rarity; empty = all count
 	terms   []queryTerm
 	byTerm  []int32            // by term: 1 + the index in terms; zero between queries
 	strange map[string]int32   // by word that no document has: index in terms
@@ -105,6 +106,42 @@ func (f *finder) reset(x *Index) {
 	if more := len(x.terms) - len(f.byTerm); more > 0 {
 		f.byTerm = append(f.byTerm, make([]int32, more)...)
 	}
+}
+
+// countAmong makes only some documents count for rarity. Nil means all.
+func (f *finder) countAmong(among func(id string) bool) {
+	f.among = f.among[:0]
+	if among == nil {
+		return
+	}
+	for _, e := range f.x.docs {
+		f.among = append(f.among, e.id != "" && among(e.id))
+	}
+}
+
+// rarity returns the rarity of a term with these documents.
+func (f *finder) rarity(list []posting) float64 {
+	if len(f.among) == 0 {
+		return f.x.rarity(len(list))
+	}
+	count := 0
+	for _, p := range list {
+		if f.among[p.slot] {
+			count++
+		}
+	}
+	return f.x.rarity(count)
+}
+
+// nameRarity returns the sum of the rarities of the words of a document's name.
+func (f *finder) nameRarity(e *entry) (sum float64) {
+	if len(e.parts) == 0 || e.parts[0].kind != name || e.parts[0].loose {
+		return 0
+	}
+	for _, n := range e.terms[:e.parts[0].end] {
+		sum += f.rarity(f.x.terms[n].postings)
+	}
+	return sum
 }
 
 func zeroed[T any](s []T, n int) []T {
@@ -311,7 +348,7 @@ func (f *finder) hits(limit int) []Hit {
 // rate returns the worth of a candidate, and the share of the query that it covers.
 func (f *finder) rate(candidate int) (worth, coverage float64) {
 	cells := f.cells[candidate*len(f.columns):][:len(f.columns)]
-	nameRarity := f.x.nameRarity(&f.x.docs[f.candidates[candidate]])
+	nameRarity := f.nameRarity(&f.x.docs[f.candidates[candidate]])
 	value, named, has := 0.0, 0.0, 0.0
 	for column, i := range f.columns {
 		value += cells[column].value

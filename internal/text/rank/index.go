@@ -279,14 +279,6 @@ func (x *Index) rarityOf(terms []int32) (sum float64) {
 	return sum
 }
 
-// nameRarity returns the sum of the rarities of the words of a document's name.
-func (x *Index) nameRarity(e *entry) float64 {
-	if len(e.parts) == 0 || e.parts[0].kind != name || e.parts[0].loose {
-		return 0
-	}
-	return x.rarityOf(e.terms[:e.parts[0].end])
-}
-
 // sideBySide returns the documents that have two terms next to each other in
 // one of their parts.
 func (x *Index) sideBySide(first, second int32) (list []posting) {

@@ -91,7 +91,7 @@ func (f *finder) ask(key string) int32 {
 	a := queryTerm{key: key, term: n, rarity: f.x.rarity(0), column: noColumn}
 	if known {
 		f.byTerm[n] = i + 1
-		a.rarity = f.x.rarity(f.x.count(n))
+		a.rarity = f.rarity(f.x.terms[n].postings)
 	} else {
 		f.strange[key] = i
 	}
@@ -127,7 +127,8 @@ func (f *finder) askPair(first, second int32) int32 {
 	// "test run" finds testrun.
 	f.text = append(append(f.text[:0], one.key...), other.key...)
 	if n, ok := f.x.numbers[string(f.text)]; ok {
-		f.addSource(source{query: i, first: noTerm, term: n, worth: f.x.rarity(f.x.count(n)), share: 1, postings: f.x.terms[n].postings})
+		list := f.x.terms[n].postings
+		f.addSource(source{query: i, first: noTerm, term: n, worth: f.rarity(list), share: 1, postings: list})
 	}
 	return i
 }
@@ -150,7 +151,7 @@ func (f *finder) addPair(i int32, first, second string, share float64, synonym b
 }
 
 func (f *finder) addList(i, first, n int32, list []posting, share float64, synonym bool) {
-	rarity := f.x.rarity(len(list))
+	rarity := f.rarity(list)
 	a := &f.terms[i]
 	s := source{query: i, first: first, term: n, worth: share * min(a.worth, rarity), share: share, synonym: synonym, postings: list}
 	if !a.isPair {

@@ -46,6 +46,8 @@ type Query struct {
 	Limit int
 	// Keep reports whether a document may be a hit. Nil means all.
 	Keep func(id string) bool
+	// Among reports whether a document counts for the rarity of a word. Nil means all.
+	Among func(id string) bool
 }
 
 // Hit is a document that shares at least one word or synonym with a query, or one without passages
@@ -141,6 +143,7 @@ func (x *Index) Find(q Query) []Hit {
 	f := finders.Get().(*finder)
 	defer finders.Put(f)
 	f.reset(x)
+	f.countAmong(q.Among)
 	f.parse(q.Text[:min(len(q.Text), longestQuery)])
 	f.understand()
 	f.choose(max(q.Limit, min(max(len(x.slots)/3, minCandidates), maxCandidates)), q.Keep)

@@ -264,3 +264,22 @@ func TestSynonymsCountMoreWithoutPassages(t *testing.T) {
 		t.Errorf("got %v, want plain to count more than twice as much as asked", hits)
 	}
 }
+
+// The words of documents that do not count are as rare as without these documents.
+func TestAmong(t *testing.T) {
+	t.Parallel()
+	documents := []rank.Document{named("run", "run_script", "Run a script"), named("pages", "page_list", "List them")}
+	for i := range 40 {
+		documents = append(documents, named(fmt.Sprintf("own%d", i), fmt.Sprintf("script_part%d", i), "A part of a script"))
+	}
+	x := rank.New(documents...)
+	theirs := func(id string) bool { return id == "run" || id == "pages" }
+	q := rank.Query{Text: "script in a page", Limit: 1, Keep: theirs}
+	if hits := x.Find(q); len(hits) != 1 || hits[0].ID != "pages" {
+		t.Errorf("counted among all: got %v, want pages", hits)
+	}
+	q.Among = theirs
+	if hits := x.Find(q); len(hits) != 1 || hits[0].ID != "run" {
+		t.Errorf("counted among theirs: got %v, want run", hits)
+	}
+}
