@@ -112,7 +112,15 @@ func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.Ra
 // absent returns err as a toolfold.Error, and whether it reports an agent, workflow or script that does not exist.
 func absent(err error) (*toolfold.Error, bool) {
 	refused, ok := errors.AsType[*toolfold.Error](err)
-	return refused, ok && slices.Contains([]string{"AGENT_NOT_FOUND", "WORKFLOW_NOT_FOUND", "SCRIPT_NOT_FOUND"}, refused.Code)
+	if !ok {
+		return nil, false
+	}
+	for _, a := range work.Accounts {
+		if a.NotFound == refused.Code {
+			return refused, true
+		}
+	}
+	return refused, false
 }
 
 // stepsOf returns the steps of the result of agent.get or workflow.describe.
@@ -125,14 +133,11 @@ func stepsOf(described json.RawMessage) []work.Step {
 	return slices.Concat(holder.Workflow, holder.Steps)
 }
 
-// describes has the action that describes a reference, by kind.
-var describes = map[string]string{work.Agent: "agent.get", work.Workflow: "workflow.describe", work.Stored: "script.show"}
-
 // describe returns the result of agent.get, workflow.describe or script.show. It fails if the agent,
 // workflow or script must not run or is not trusted.
 func describe(ctx context.Context, caller toolfold.Caller, r work.Reference) (json.RawMessage, error) {
 	_, param := r.Action()
-	action := describes[r.Kind]
+	action := work.Accounts[r.Kind].Action
 	raw, err := toolfold.Do[json.RawMessage](ctx, caller, action, map[string]string{param: r.ID})
 	if err != nil {
 		return nil, err

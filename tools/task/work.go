@@ -171,5 +171,5 @@ func (s *Service) checkInput(ctx context.Context, t Task, definition string, inp
 		problems[i].Path = at + strings.TrimPrefix(p.Path, "/input")
 	}
 	e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
-	return e.WithHint("%s has the inputSchema of %s", describes[root.Kind], root.ID)
+	return e.WithHint("%s has the inputSchema of %s", work.Accounts[root.Kind].Action, root.ID)
 }

@@ -154,10 +154,20 @@ func TestStoredScriptAsTask(t *testing.T) {
 		if got := fmt.Sprint(out["output"]); !strings.Contains(got, "good day Bob") {
 			t.Error(out)
 		}
-		text, _ := json.Marshal(fmt.Sprintf(steps, "gret"))
-		checked := m.does("workflow", fmt.Sprintf(`{"action":"check","definition":%s}`, text))
-		if got := fmt.Sprint(checked["problems"]); checked["valid"] != false || !strings.Contains(got, "known script") {
-			t.Error(checked)
+		out = m.does("workflow", `{"action":"run","workflowId":"greets","input":{"who":"Bob"},"dryRun":true}`)
+		if got := fmt.Sprint(out["dryRun"]); !strings.Contains(got, `step greet: its script may run agents, which call models`) {
+			t.Error(out)
+		}
+		wrong := strings.NewReplacer("script.run", "script.read", `"{{ input.who }}"`, "[1]").Replace(steps)
+		for text, want := range map[string]string{
+			fmt.Sprintf(steps, "gret"):  "known script",
+			fmt.Sprintf(wrong, "greet"): "/steps/0/config/arguments/input/who",
+		} {
+			definition, _ := json.Marshal(text)
+			checked := m.does("workflow", fmt.Sprintf(`{"action":"check","definition":%s}`, definition))
+			if got := fmt.Sprint(checked["problems"]); checked["valid"] != false || !strings.Contains(got, want) {
+				t.Error(checked)
+			}
 		}
 	})
 }

@@ -124,7 +124,7 @@ func (j *judgement) use(u toolUse) {
 // judgeSubmission checks the run that a call starts: the input of a workflow or script, or the tool call of a task.
 func (j *judgement) judgeSubmission(u toolUse, action *toolfold.Action) {
 	name := action.FullName()
-	if name != submitAction && name != work.Script && kindOfRun(action) != work.Workflow {
+	if name != submitAction && name != "script.read" && kindOfRun(action) == "" {
 		return
 	}
 	if outer, _ := u.arguments.(map[string]any); outer[callctx.ArgParams] != nil {
@@ -307,16 +307,19 @@ func (u toolUse) entry(known entry.Names) *entry.Entry {
 	return nil
 }
 
-// existence has the actions for a kind of object: reads reads one by its id and returns the error
-// code if there is no such object; makes creates one.
-type existence struct{ reads, code, makes string }
+// existence has the actions for a kind of object: one that returns its account, and makes, which creates
+// one.
+type existence struct {
+	work.Account
+	makes string
+}
 
 var existences = map[string]existence{
-	work.Agent:    {"agent.get", "AGENT_NOT_FOUND", "agent.register"},
-	work.Workflow: {"workflow.describe", "WORKFLOW_NOT_FOUND", ""},
-	work.Stored:   {"script.show", "SCRIPT_NOT_FOUND", "script.save"},
-	"ability":     {"ability.get", "ABILITY_NOT_FOUND", "ability.register"},
-	"queue":       {"", work.QueueNotFound, "queue.create"},
+	work.Agent:    {work.Accounts[work.Agent], "agent.register"},
+	work.Workflow: {work.Accounts[work.Workflow], ""},
+	work.Stored:   {work.Accounts[work.Stored], "script.save"},
+	"ability":     {work.Account{Action: "ability.get", NotFound: "ABILITY_NOT_FOUND"}, "ability.register"},
+	"queue":       {work.Account{NotFound: work.QueueNotFound}, "queue.create"},
 }
 
 // refers has the parameters, by action, that must name an existing object. Other actions use names
@@ -387,15 +390,15 @@ func (j *judgement) find(r work.Reference) finding {
 // lookUp looks up a name. If it cannot be read for another reason, it counts as existing.
 func (j *judgement) lookUp(r work.Reference) finding {
 	x := existences[r.Kind]
-	if x.reads == "" {
+	if x.Action == "" {
 		return finding{absent: j.lookUpQueue(r.ID)}
 	}
 	_, param := r.Action()
-	answer := j.caller.Call(j.ctx, x.reads, ordered.MustJSON(map[string]string{param: r.ID}))
+	answer := j.caller.Call(j.ctx, x.Action, ordered.MustJSON(map[string]string{param: r.ID}))
 	if answer.Err == nil {
 		return finding{described: answer.Content}
 	}
-	if answer.Err.Code != x.code {
+	if answer.Err.Code != x.NotFound {
 		return finding{}
 	}
 	why := answer.Err.Message

@@ -156,8 +156,12 @@ func (l *planner) prompt(a promptAction, n *node, owner string) int {
 	return calls
 }
 
-// nested plans the run of an agent or a workflow within a step.
+// nested plans the run of an agent, a workflow or a script within a step.
 func (l *planner) nested(r work.Reference, n *node, owner string) (steps []PlannedStep, calls int) {
+	if r.Kind == work.Stored {
+		l.doubt(owner, n, "its script may run agents, which call models")
+		return nil, 0
+	}
 	if r.ID == "" || strings.Contains(r.ID, expression.Opening) {
 		l.doubt(owner, n, "its %s is known when it runs", r.Kind)
 		return nil, 0
@@ -173,7 +177,7 @@ func (l *planner) nested(r work.Reference, n *node, owner string) (steps []Plann
 	if calls, planned := l.calls[r]; planned {
 		return nil, calls
 	}
-	answer := l.caller.Call(l.ctx, existences[r.Kind].reads, ordered.MustJSON(map[string]string{r.Kind + "Id": r.ID}))
+	answer := l.caller.Call(l.ctx, work.Accounts[r.Kind].Action, ordered.MustJSON(map[string]string{r.Kind + "Id": r.ID}))
 	var definition struct{ Steps, Workflow []Step }
 	if answer.Err != nil {
 		l.doubt(owner, n, "%s: %s", r, answer.Err.Message)
@@ -205,7 +209,7 @@ func (l *planner) doubt(owner string, n *node, format string, args ...any) {
 	}
 }
 
-// started returns the agent or workflow that a tool step runs, and false if it runs neither. If the
+// started returns the agent, workflow or script that a tool step runs, and false if it runs none of them. If the
 // id is known only when the step runs, it is empty or has a placeholder.
 func (p *Program) started(step string, known Names) (r work.Reference, runs bool) {
 	at := slices.IndexFunc(p.uses, func(u toolUse) bool { return u.step == step && !u.offered })
@@ -227,10 +231,10 @@ func (p *Program) started(step string, known Names) (r work.Reference, runs bool
 	return work.Reference{}, false
 }
 
-// kindOfRun returns the kind, agent or workflow, that an action runs directly, and an empty string
-// for other actions.
+// kindOfRun returns the kind, such as agent, that an action runs directly, and an empty string for
+// other actions.
 func kindOfRun(a *toolfold.Action) string {
-	for _, kind := range []string{work.Agent, work.Workflow} {
+	for kind := range work.Accounts {
 		if name, _ := (work.Reference{Kind: kind}).Action(); a.FullName() == name {
 			return kind
 		}

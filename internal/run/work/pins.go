@@ -38,6 +38,20 @@ func (r Reference) Action() (name, param string) {
 	return r.Kind + ".run", r.Kind + "Id"
 }
 
+// Account names the action that returns the definition of an object, and the code of its error if there
+// is no such object.
+type Account struct {
+	Action   string
+	NotFound string
+}
+
+// Accounts are the accounts of agents, workflows and stored scripts, by kind.
+var Accounts = map[string]Account{
+	Agent:    {"agent.get", "AGENT_NOT_FOUND"},
+	Workflow: {"workflow.describe", "WORKFLOW_NOT_FOUND"},
+	Stored:   {"script.show", "SCRIPT_NOT_FOUND"},
+}
+
 // Pins maps [Reference.String] to a fixed definition of an agent, a workflow or a script: the result of
 // agent.get, workflow.describe or script.show. A task's runs use the definitions from its submission.
 type Pins map[string]json.RawMessage
