@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -113,18 +112,11 @@ func NewView(o ViewOptions) *View {
 		}
 	}
 	v.spelling = sync.OnceValue(func() func(string) string {
-		var names []string
+		var actions []*toolfold.Action
 		for _, f := range o.Families {
-			for _, a := range f.Actions {
-				names = append(names, a.FullName())
-				for _, alias := range a.Aliases {
-					if f.Server != "" && strings.HasPrefix(alias, f.Server+".") {
-						names = append(names, alias)
-					}
-				}
-			}
+			actions = append(actions, f.Actions...)
 		}
-		return jsapi.Spelling(names)
+		return jsapi.Spelling(jsapi.Names(actions, nil))
 	})
 	if v.catalogue == nil {
 		v.catalogue = NewCatalogue(o.Families...)

@@ -1,5 +1,9 @@
 // Reads issues from files, one JSON object each, and notes the open ones with their people in a graph.
-// Input: {"dir": "/path/to/issues"}. Repeated, it changes nothing: the graph ignores what it has.
+// Repeated, it changes nothing: the graph ignores what it has. It needs two servers:
+//
+//	toolfold upstream add files -- npx -y @modelcontextprotocol/server-filesystem /path/to/issues
+//	toolfold upstream add graph -- npx -y @modelcontextprotocol/server-memory
+//	toolfold script run triage.js --input '{"dir": "/path/to/issues"}'
 const { content } = await files.list_directory({ path: input.dir });
 const names = content.split("\n").filter((line) => line.startsWith("[FILE]")).map((line) => line.slice("[FILE] ".length));
 const issues = await Promise.all(names.map(async (name) => {

@@ -33,7 +33,7 @@ func (h Host) scripts() *script.Service {
 	})
 }
 
-// Began is the type of a func in a context that is called with the id of a run that is kept.
+// Began is called with the id of a run that is kept, if the context of its call has one.
 type Began func(id string)
 
 // Keep implements [script.Runs].

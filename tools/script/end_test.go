@@ -119,6 +119,17 @@ func TestLimitWaitsForWrites(t *testing.T) {
 	}
 }
 
+// A name that a script does not have, as of a module or of another language, says what there is.
+func TestUnknownObject(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{`return require("fs").readFileSync("x")`, `return await fetch("x")`, `print(1)`} {
+		out := run(t, newBank().runner(t), nil, source)
+		if out.Error == nil || out.Error.Code != script.Failed || !strings.Contains(out.Error.Hint, "tools are family.action({…})") {
+			t.Errorf("%s: %+v", source, out.Error)
+		}
+	}
+}
+
 // A limit that ends a repeated script reports the calls that may have been done.
 func TestLimitReportsUnknown(t *testing.T) {
 	t.Parallel()

@@ -169,7 +169,7 @@ func (s *Service) resume(ctx context.Context, in RunIn) (script.Result, error) {
 			About(toolfold.ProblemRefused, outcome.Name).WithHint("leave outcome out to wait for the run")
 	case !ended:
 		return s.runs.Await(ctx, in.ID, false)
-	case !stopped(result) || len(result.Unknown) > 0 && len(in.Outcome) == 0:
+	case !result.Stopped() || len(result.Unknown) > 0 && len(in.Outcome) == 0:
 		return result, nil
 	}
 	outcomes, err := outcomesOf(result.Unknown, in.Outcome)
@@ -180,11 +180,6 @@ func (s *Service) resume(ctx context.Context, in RunIn) (script.Result, error) {
 		return script.Result{}, err
 	}
 	return s.runs.Await(ctx, in.ID, true)
-}
-
-// stopped reports whether a run stopped before its script ended, so that it can go on.
-func stopped(r script.Result) bool {
-	return r.Error != nil && slices.Contains([]string{engine.Interrupted, toolfold.Cancelled, toolfold.TimedOut}, r.Error.Code)
 }
 
 // outcomesOf returns the outcomes of unknown calls for [Runs.Resume]. Each unknown call must have one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
@@ -106,6 +107,39 @@ function if implements import in instanceof interface let new null of package pr
 switch this throw true try typeof var void while with yield`)
 
 var identifier = regex.Lazy(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+
+// Names returns the names by which programs call the actions that allow holds, nil for all. A tool of
+// another server has also server.tool, which does not depend on how its tools are folded, unless another
+// action has that name.
+func Names(actions []*toolfold.Action, allow func(*toolfold.Action) bool) (names []string) {
+	also := func(a *toolfold.Action) (list []string) {
+		for _, alias := range a.Aliases {
+			if server := a.Family.Server; server != "" && alias != a.FullName() && strings.HasPrefix(alias, server+".") {
+				list = append(list, alias)
+			}
+		}
+		return list
+	}
+	count := map[string]int{}
+	for _, a := range actions {
+		count[a.FullName()]++
+		for _, alias := range also(a) {
+			count[alias]++
+		}
+	}
+	for _, a := range actions {
+		if allow != nil && !allow(a) {
+			continue
+		}
+		names = append(names, a.FullName())
+		for _, alias := range also(a) {
+			if count[alias] == 1 {
+				names = append(names, alias)
+			}
+		}
+	}
+	return names
+}
 
 // Spelling returns a function that returns how a program calls the actions of these names: family.action, or a
 // name alone. It returns an empty text for an action that is only callable by tools.call with its exact name.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
-	"github.com/toolfold/toolfold/internal/run/engine"
 	runscript "github.com/toolfold/toolfold/internal/run/script"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -220,8 +218,7 @@ func (r *shellRun) within(ctx context.Context) context.Context {
 func (r *shellRun) goOn(ctx context.Context, answer toolfold.Answer) {
 	var result runscript.Result
 	_ = json.Unmarshal(answer.Content, &result) // an error has other members
-	stopped := result.Error != nil && slices.Contains([]string{engine.Interrupted, toolfold.Cancelled, toolfold.TimedOut}, result.Error.Code)
-	if r.id == "" || !stopped && ctx.Err() == nil {
+	if r.id == "" || !result.Stopped() && ctx.Err() == nil {
 		return
 	}
 	outcomes := ""

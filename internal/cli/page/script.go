@@ -13,10 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
-	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -111,8 +109,7 @@ func (p *Page) scriptOf(ctx context.Context, t result, before int) (*scriptView,
 	for _, u := range end.Unknown {
 		v.Unknown = append(v.Unknown, unknownCall{Call: u.Call, Action: u.Action, Arguments: indented(u.Arguments)})
 	}
-	v.Stopped = task.Final(status) && status != task.Completed && (end.Error == nil ||
-		slices.Contains([]string{engine.Interrupted, toolfold.Cancelled, toolfold.TimedOut}, end.Error.Code))
+	v.Stopped = task.Final(status) && status != task.Completed && (end.Error == nil || end.Stopped())
 	sum := sha256.Sum256(ordered.MustJSON([]any{t["attempt"], t["completedAt"], end}))
 	v.Digest = hex.EncodeToString(sum[:])
 	v.list(run.Calls, before, task.Final(status))

@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/run/engine"
@@ -25,6 +26,11 @@ type Result struct {
 
 // Failed implements [toolfold.Failing].
 func (r Result) Failed() bool { return !r.Success }
+
+// Stopped reports whether the run stopped before its script ended, so that it can go on.
+func (r Result) Stopped() bool {
+	return r.Error != nil && slices.Contains([]string{engine.Interrupted, toolfold.Cancelled, toolfold.TimedOut}, r.Error.Code)
+}
 
 // Failure is why a run failed.
 type Failure struct {
@@ -140,6 +146,9 @@ func failureOf(f js.Failure) *Failure {
 			out.Code, out.Message = f.Name, f.Tool+": "+f.Message
 		case f.Name != "":
 			out.Message = f.Name + ": " + f.Message
+		}
+		if f.Name == "ReferenceError" {
+			out.Hint = "tools are family.action({…}) or server.tool({…}), see tools.find; there are no modules, files and connections"
 		}
 	}
 	return out

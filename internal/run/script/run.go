@@ -28,6 +28,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/jsapi"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script/js"
 	"github.com/toolfold/toolfold/internal/run/work"
@@ -253,24 +254,9 @@ func newSeed() uint64 {
 	return binary.LittleEndian.Uint64(seed[:])
 }
 
-// names lists the actions that the caller may run. A tool of another server is
-// also server.tool, which does not depend on how its tools are folded.
-func (r *Runner) names(ctx context.Context) (names []string) {
-	rights := toolfold.OriginOf(ctx).Rights
-	for _, a := range r.Names.Actions() {
-		if !rights.Allow(a) {
-			continue
-		}
-		names = append(names, a.FullName())
-		for _, alias := range a.Aliases {
-			entries, server := r.Names.Lookup(alias), a.Family.Server
-			unique := len(entries) == 1 && entries[0].Action == a
-			if unique && alias != a.FullName() && server != "" && strings.HasPrefix(alias, server+".") {
-				names = append(names, alias)
-			}
-		}
-	}
-	return names
+// names lists the names of the actions that the caller may run.
+func (r *Runner) names(ctx context.Context) []string {
+	return jsapi.Names(r.Names.Actions(), toolfold.OriginOf(ctx).Rights.Allow)
 }
 
 // issue accepts the calls of a turn. It fails if they differ from those of an
