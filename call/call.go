@@ -168,6 +168,15 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	return answer
 }
 
+// Called returns the called name. If it is unknown, the argument action is appended.
+func (c *Call) Called() string {
+	var args struct{ Action string }
+	if c.Entry == nil && json.Unmarshal(c.Raw, &args) == nil && args.Action != "" {
+		return c.Name + "." + args.Action
+	}
+	return c.Name
+}
+
 // Arguments returns the arguments in the action's own spelling, with defaults. ok is false if the
 // call will be rejected for its name or arguments.
 func (c *Call) Arguments() (args map[string]any, ok bool) {

@@ -32,7 +32,7 @@ func newApp(e *env.Env) *cli.App {
 	app.Commands = slices.Concat(
 		group("Your MCP servers, folded", upstream.Command(), upstream.SecretCommand(), setup.Command(), serve.Command(page.Site),
 			machine.TokenCommand()),
-		group("Measure", page.Command(), doctor.Command(), call.ToolsCommand(), machine.StatusCommand()),
+		group("Measure", page.Command(), doctor.Command(), call.ToolsCommand(), machine.StatusCommand(), machine.AuditCommand()),
 		group("Call actions", call.Command(), call.ScriptCommand(), call.FindCommand(), call.DescribeCommand()),
 		group("The workbench", serve.WorkerCommand(), machine.TrustCommand(), machine.UntrustCommand(), machine.HookCommand(),
 			machine.ExportCommand(), machine.ImportCommand()),

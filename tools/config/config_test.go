@@ -157,7 +157,7 @@ func TestShow(t *testing.T) {
 	files := tempFiles(t)
 	write(t, files, Global, `{"listing": "full", "tool_mode": "legacy"}`)
 	for _, test := range []struct{ name, args, want string }{
-		{"merged", `{}`, `{"scope":"merged","config":{"alwaysLoad":"discovery","drainMs":25000,` +
+		{"merged", `{}`, `{"scope":"merged","config":{"alwaysLoad":"discovery","auditDays":90,"drainMs":25000,` +
 			`"fold":"family","instructionTokens":400,"listing":"full","maxBodyBytes":4194304,` +
 			`"maxCalls":256,` +
 			`"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"memoryScope":"workspace","memoryVersionDays":30,"memoryVersions":10,` +

@@ -27,7 +27,7 @@ var samples = map[string]any{
 	"maxConnections": 2, "maxCalls": 2, "drainMs": 2, "upstreamMegabytes": 16, "upstreamWaitMs": 2, "instructionTokens": 2,
 	"workspaceName": "x", "memoryNamespace": "x", "memoryScope": "user", "memoryVersions": 2, "memoryVersionDays": 2,
 	"notesFolder": "x", "worker": false,
-	"traceArguments": true, "traceCalls": false, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "taskRetentionDays": 2,
+	"traceArguments": true, "traceCalls": false, "traceDays": 2, "traceMegabytes": 2, "auditDays": 2, "metricDays": 2, "taskRetentionDays": 2,
 	"maxInterruptions": 2, "metricPoints": 2000, "defaultProvider": "x",
 	"set": "x", "readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},
 	"providers":  map[string]any{"x": map[string]any{"type": "command", "command": []any{"sh"}}},

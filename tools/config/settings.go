@@ -146,6 +146,8 @@ var Settings = append([]Setting{
 	{toolfold.Int{Name: "traceDays", Doc: "Days to keep traces.", Min: 1, Max: 3650}.With(toolfold.Default(14)), User},
 	{toolfold.Int{Name: "traceMegabytes", Doc: "Limit of traces in megabytes; the oldest are deleted first.", Min: 1, Max: 100_000}.
 		With(toolfold.Default(256)), User},
+	{toolfold.Int{Name: "auditDays", Doc: "Days to keep who called what over HTTP with a token; 0 records no calls.", Max: 3650}.
+		With(toolfold.Default(90)), User},
 	{toolfold.Int{Name: "taskRetentionDays", Doc: "Days to keep ended tasks.", Min: 1, Max: 3650}.With(toolfold.Default(30)), User},
 	{toolfold.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.
 		With(toolfold.Default(5)), User},
@@ -305,6 +307,7 @@ type Options struct {
 	TraceArguments    bool                       `json:"traceArguments"`
 	TraceCalls        bool                       `json:"traceCalls"`
 	TraceDays         int                        `json:"traceDays"`
+	AuditDays         int                        `json:"auditDays"`
 	TraceMegabytes    int                        `json:"traceMegabytes"`
 	TaskRetentionDays int                        `json:"taskRetentionDays"`
 	MaxInterruptions  int                        `json:"maxInterruptions"`

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -90,14 +89,9 @@ const sessionParam = "sessionId"
 // unknownCall is the span name of a call with an unknown name. The span's label is the name.
 const unknownCall = "call unknown"
 
-// calledName returns the called name. If it is unknown, the argument action is appended.
+// calledName returns the called name, shortened and without secrets.
 func calledName(c *call.Call) string {
-	name := c.Name
-	var args struct{ Action string }
-	if c.Entry == nil && json.Unmarshal(c.Raw, &args) == nil && args.Action != "" {
-		name += "." + args.Action
-	}
-	return shorten.Quoted(hideIn(name))
+	return shorten.Quoted(hideIn(c.Called()))
 }
 
 func (t *Tracing) endCall(span oteltrace.Span, c *call.Call, answer toolfold.Answer) {

@@ -90,7 +90,7 @@ func (b *Workbench) record(ctx context.Context, a *toolfold.Action, params json.
 		}
 		return known.Answer()
 	}
-	b.metrics.Calls(b.recordUpstreams(b.tracing.Calls(request)))(ctx, &call.Call{
+	b.metrics.Calls(b.recordUpstreams(b.tracing.Calls(b.audited(request))))(ctx, &call.Call{
 		Name: a.FullName(), Raw: params, Entry: entry.New(a, a.FullName()), Origin: toolfold.OriginOf(ctx),
 	})
 	return result, failed

@@ -22,11 +22,13 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/run/audit"
 	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/internal/run/metric"
 	"github.com/toolfold/toolfold/internal/run/usage"
 	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/system/clock"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/ability"
@@ -44,6 +46,8 @@ type Workbench struct {
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
+	audit     *audit.Log       // nil = no audit
+	audited   call.Middleware  // records who called what
 	tasks     serve.Tasks      // for clients that accept a task as answer
 	rights    *toolfold.Rights // of all callers; nil = all
 	offer     offer.Offer
@@ -130,8 +134,10 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	}
 	options := o.SurfaceOptions()
 	options.ResultLimit, options.Strict, options.Rights, options.Log = o.ResultLimit, o.StrictNames, o.Rights(len(b.others) > 0), b.log
+	b.audited = b.auditFor(o.AuditDays)
 	options.Middleware = []call.Middleware{
-		b.metrics.Calls, b.notify, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.Files.Workspace, b.store.Open),
+		b.metrics.Calls, b.notify, b.countLegacy, b.recordUpstreams, b.tracing.Calls, b.audited,
+		app.Policies(o.Files.Workspace, b.store.Open),
 	}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {
@@ -257,6 +263,26 @@ const (
 	recordAgain = 5 * time.Second // before the next try
 )
 
+// auditFor returns middleware that records who called what, and keeps it for some days; with no days it
+// records nothing.
+func (b *Workbench) auditFor(days int) call.Middleware {
+	if days == 0 {
+		return func(next call.Func) call.Func { return next }
+	}
+	now := clock.Micros(time.Now)
+	b.audit = audit.New(audit.Options{
+		Open: func(ctx context.Context) (audit.Store, error) {
+			db, err := b.store.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return db.Audit(), nil
+		},
+		Days: days, Log: b.log, Now: now,
+	})
+	return app.Audit(b.audit, now)
+}
+
 // Close stores everything pending, and closes the store.
 func (b *Workbench) Close() {
 	if b.gateway != nil {
@@ -265,6 +291,9 @@ func (b *Workbench) Close() {
 	b.recording.Wait()
 	b.legacy.Close()
 	b.tracing.Close()
+	if b.audit != nil {
+		b.audit.Close()
+	}
 	if !b.beside {
 		b.store.Close()
 	}

@@ -31,7 +31,7 @@ type Suite struct {
 
 // suites lists the tests of the stores.
 var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Script(), Queue(), Task(), Design(), Scan(), Guard(), Trace(),
-	Metrics(), Usage()}
+	Metrics(), Usage(), Audit()}
 
 // Exercise tests the stores of every family. open returns an empty store,
 // which Exercise closes.

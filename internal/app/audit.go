@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/run/audit"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// NotAudited is the code for a call that did not run because it could not be recorded.
+const NotAudited = "AUDIT_UNAVAILABLE"
+
+// Audit returns middleware that records the calls of callers with a token, and the calls that these make. A
+// call that may change something is recorded before it runs, and does not run if it cannot be; it is answered
+// after its end is recorded. Calls that only read, and refusals, are recorded soon after their end.
+func Audit(log *audit.Log, now func() time.Time) call.Middleware {
+	return func(next call.Func) call.Func {
+		return func(ctx context.Context, c *call.Call) toolfold.Answer {
+			if c.Origin.Token == "" {
+				return next(ctx, c)
+			}
+			e := entryOf(ctx, c)
+			e.Began = now()
+			forwards := c.Entry != nil && c.Entry.Action.Forwards() // to a call that is recorded itself
+			changes := c.Entry != nil && !forwards && c.Entry.Action.Effect != toolfold.Reads
+			if changes {
+				if err := log.Write(e); err != nil {
+					e.Ended, e.Code = now(), NotAudited
+					log.Add(e)
+					return c.Fail(ctx, toolfold.Errorf(NotAudited, "%s did not run: the call cannot be recorded", c.Entry.Title()).
+						WithHint("try again later; the server's log has the reason"))
+				}
+			}
+			answer := next(ctx, c)
+			if forwards && answer.Err == nil {
+				return answer
+			}
+			e.Ended = now()
+			switch {
+			case answer.Err != nil:
+				e.Code = answer.Err.Code
+			case answer.Failed:
+				e.Code = "FAILED"
+			}
+			if changes {
+				_ = log.Write(e) // it is logged, and stored later
+			} else {
+				log.Add(e)
+			}
+			return answer
+		}
+	}
+}
+
+// entryOf describes a call that has not begun.
+func entryOf(ctx context.Context, c *call.Call) audit.Entry {
+	sum := sha256.Sum256(c.Raw)
+	e := audit.Entry{
+		ID: uuid.Must(uuid.NewV7()).String(), Caller: c.Origin.Caller,
+		Token:   hex.EncodeToString([]byte(c.Origin.Token[:min(6, len(c.Origin.Token))])),
+		Client:  strings.TrimPrefix(c.Origin.Client, c.Origin.Caller+" "),
+		Session: c.Origin.Session, Server: serverName(), Action: shorten.Quoted(c.Called()),
+		Arguments: hex.EncodeToString(sum[:]),
+	}
+	if c.Entry != nil {
+		e.Action, e.Effect = c.Entry.Action.FullName(), c.Entry.Action.Effect.String()
+	}
+	if span := oteltrace.SpanContextFromContext(ctx); span.IsValid() {
+		e.Trace = span.TraceID().String()
+	}
+	return e
+}
+
+// serverName is the host name and the process ID.
+var serverName = sync.OnceValue(func() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+})

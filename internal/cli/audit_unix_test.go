@@ -1,0 +1,94 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
+)
+
+// A person sees who called what, also a call that a killed server was running.
+func TestAuditOfTokens(t *testing.T) {
+	t.Parallel()
+	m := newSandbox(t)
+	calls := filepath.Join(t.TempDir(), "calls")
+	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
+		fmt.Sprintf(`{"upstreams":{"up":{"command":"slow-mcp","args":[%q]},"one":{"command":"small-mcp","args":["one"]}}}`, calls))
+	m.learn(t)
+	tokens := map[string]string{}
+	for name, flags := range map[string][]string{"ada": nil, "bob": {"--read-only"}} {
+		out, err := m.command(t, append([]string{"token", "add", name}, flags...)...).Output()
+		if err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+		tokens[name] = strings.TrimSpace(string(out))
+	}
+	p := start(t, m.command(t, "serve", "--http=127.0.0.1:0"), nil)
+	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
+	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
+	at, _, _ = strings.Cut(at, "\n")
+	ada, bob := requester(t, at, tokens["ada"]), requester(t, at, tokens["bob"])
+	ada("tools/call", callOf("memory", `{"action":"store","key":"secret-key","value":"secret-value"}`))
+	bob("tools/call", callOf("memory", `{"action":"delete","key":"secret-key"}`))
+	bob("tools/call", callOf("tool_call", `{"name":"memory.get","arguments":{"key":"secret-key"}}`))
+	ada("resources/read", `"uri":"toolfold://upstream/one/x:1"`)
+	ada("prompts/get", `"name":"one-hello"`)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up.pay","arguments":{"until":"/never"},` +
+		mcptest.ModernMeta + `}}`
+	cut, err := http.NewRequest(http.MethodPost, at, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + tokens["ada"], "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "up.pay",
+	} {
+		cut.Header.Set(name, value)
+	}
+	go func() {
+		if answer, err := http.DefaultClient.Do(cut); err == nil { // the server is killed meanwhile
+			answer.Body.Close()
+		}
+	}()
+	testwait.Until(t, "the upstream is called", func() bool { text, _ := os.ReadFile(calls); return strings.Contains(string(text), "pay") })
+
+	shown := func(args ...string) string {
+		t.Helper()
+		out, err := m.command(t, append([]string{"audit"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return regexp.MustCompile(`  +`).ReplaceAllString(string(out), "  ")
+	}
+	testwait.Until(t, "the reading calls are recorded", func() bool { return strings.Contains(shown(), "one.prompts.hello") })
+	p.signal(t, os.Kill)
+	<-p.ended
+	all := shown()
+	for _, want := range []string{
+		"ada  memory.store  done", "bob  memory.delete  PERMISSION_DENIED", "bob  memory.get  done", "ada  one.resources.read  done",
+		"ada  one.prompts.hello  done", "ada  up.pay  no end",
+	} {
+		if strings.Count(all, want) != 1 {
+			t.Errorf("want %q once in\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, "tools.call") || strings.Contains(all+shown("--json"), "secret-") {
+		t.Error(all, shown("--json"))
+	}
+	for args, want := range map[string]int{
+		"--caller=ada": 4, "--action=memory.*": 3, "--failed": 2, "--until=-1h": 0, "--since=-1m --json": 6,
+	} {
+		got := shown(strings.Fields(args)...)
+		if n := strings.Count(got, "\n"); n != max(want, 1) || want == 0 && !strings.Contains(got, "no such call") {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+}
