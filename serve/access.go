@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/permission"
 )
@@ -84,59 +82,13 @@ func isServed(host, scheme string, own net.Addr, hosts []string) bool {
 	return err == nil && ip.Unmap() == at.Addr().Unmap()
 }
 
-// callerOf returns the caller that bearer has set. If no token is required, it returns a caller
+// callerOf returns the caller that admit has set. If everybody is let in, it returns a caller
 // without an id that has all rights.
 func callerOf(ctx context.Context) *caller {
 	if c := callctx.Of[*caller](ctx); c != nil {
 		return c
 	}
 	return &caller{}
-}
-
-// bearer lets only requests with a valid token through, or all requests if token is nil.
-func bearer(token tokens, next http.Handler) http.Handler {
-	if token == nil {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		from, err := ownerOf(token, strings.TrimLeft(credentials, " "))
-		if err != nil {
-			refuse(w, r, "the server cannot read its bearer token: its log has the reason", http.StatusServiceUnavailable)
-			return
-		}
-		if !strings.EqualFold(scheme, "Bearer") || from == nil {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, r, "a bearer token is required", http.StatusUnauthorized)
-			return
-		}
-		ctx := callctx.With(r.Context(), from)
-		if r.Method == http.MethodGet || r.Header.Get(mcp.HeaderMethod) == string(mcp.MethodSubscriptionsListen) {
-			var end context.CancelFunc
-			ctx, end = context.WithCancel(ctx)
-			defer end()
-			go endWithToken(ctx, end, token, strings.TrimLeft(credentials, " "))
-		}
-		next.ServeHTTP(w, r.WithContext(ctx))
-	})
-}
-
-// endWithToken ends a stream when its token is no longer valid. No later request on the stream
-// would check it.
-func endWithToken(ctx context.Context, end context.CancelFunc, token tokens, credentials string) {
-	look := time.NewTicker(time.Second)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-look.C:
-			if from, err := ownerOf(token, credentials); err == nil && from == nil {
-				end()
-				return
-			}
-		}
-	}
 }
 
 // inSet limits a request to the rights of the set in its path, also if its session began elsewhere.

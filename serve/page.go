@@ -27,7 +27,7 @@ agents and the like; give them this address:</p>
 
 // withPage serves browsers a page with the tools and the configuration of clients. Other requests
 // go to next. If callers need a token, the page does not show the tools.
-func (s *web) withPage(token tokens, next http.Handler) http.Handler {
+func (s *web) withPage(know gate, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !acceptsHTML(r) {
 			next.ServeHTTP(w, r)
@@ -38,7 +38,7 @@ func (s *web) withPage(token tokens, next http.Handler) http.Handler {
 			scheme = "https"
 		}
 		option, headers, what := "", "", "<p>Callers need a bearer token, and the tools served depend on it.</p>\n"
-		if token != nil {
+		if know != nil {
 			option, headers = ` --header "Authorization: Bearer $TOKEN"`, `, "headers": {"Authorization": "Bearer …"}`
 		} else {
 			list := s.surface.Discovery.List(callctx.With(r.Context(), toolfold.Origin{Rights: callerOf(r.Context()).rights}))

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -118,6 +119,13 @@ type Options struct {
 	// [LoadDiscovery].
 	AlwaysLoad Loads
 
+	// Authorize returns the caller of a request to /mcp and /metrics over HTTP, instead of tokens. It must not
+	// read the body. A [*toolfold.Error] refuses the request: with 403 if its code is
+	// [toolfold.PermissionDenied], else with 401; the client gets its message. Any other error is logged and
+	// answered with 503. While a stream is open, it is asked again each second, and a refusal ends the stream.
+	// Nil = callers are known by their token, if one is required.
+	Authorize func(*http.Request) (Identity, error)
+
 	// SearchHints adds search words to the tools without that mark, so that such hosts find them.
 	// They cost half as much as a list with one line per tool.
 	SearchHints bool
@@ -177,6 +185,8 @@ type Server struct {
 	watches      watches
 
 	instructions func(*toolfold.Rights) string // see [Options.InstructionsFor]
+
+	authorize func(*http.Request) (Identity, error) // nil = by tokens
 
 	structured   bool
 	loads        Loads
@@ -307,6 +317,7 @@ func New(o Options) (*Server, error) {
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
 		skills: o.Skills, others: o.Others, answerLink: o.AnswerLink, onSessionEnd: o.SessionEnded, instructions: o.InstructionsFor,
+		authorize:    o.Authorize,
 		pendingCalls: pendingCalls{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {

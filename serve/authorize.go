@@ -1,0 +1,133 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+)
+
+// Identity is the caller of a request over HTTP. Issuer and Subject together are the same for all requests of a
+// caller, and differ between callers: sessions, calls that wait and records belong to them.
+type Identity struct {
+	Issuer  string           // who vouches for the caller; may be empty
+	Subject string           // the caller; must not be empty
+	Name    string           // for people, such as in logs; empty = Subject
+	Rights  *toolfold.Rights // what the caller may see and call, within what the server offers; nil = all of it
+}
+
+// gate returns the caller of a request: nil if the request has no valid credentials. A [*toolfold.Error] refuses
+// the request with its message. Any other error means that the caller cannot be known now.
+type gate func(*http.Request) (*caller, error)
+
+// gate returns how callers are known: by [Options.Authorize] or by a token. It is nil if neither is given: then
+// everybody is let in.
+func (s *Server) gate(t tokens) gate {
+	switch {
+	case s.authorize != nil:
+		return byIdentity(s.authorize, s.log)
+	case t != nil:
+		return byToken(t)
+	}
+	return nil
+}
+
+func byToken(t tokens) gate {
+	return func(r *http.Request) (*caller, error) {
+		scheme, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		from, err := ownerOf(t, strings.TrimLeft(credentials, " "))
+		if err != nil || !strings.EqualFold(scheme, "Bearer") {
+			return nil, err
+		}
+		return from, nil
+	}
+}
+
+func byIdentity(authorize func(*http.Request) (Identity, error), log *slog.Logger) gate {
+	return func(r *http.Request) (*caller, error) {
+		who, err := authorize(r)
+		if err == nil && who.Subject == "" {
+			err = errors.New("Options.Authorize returned an identity without a subject")
+		}
+		if err != nil {
+			if refused := new(toolfold.Error); !errors.As(err, &refused) {
+				log.Error("authorizing a request", "err", err)
+			}
+			return nil, err
+		}
+		id := sha256.Sum256(fmt.Appendf(nil, "%q %q", who.Issuer, who.Subject))
+		name := who.Name
+		if name == "" {
+			name = who.Subject
+		}
+		return &caller{id: string(id[:]), name: name, rights: who.Rights}, nil
+	}
+}
+
+// admit lets only requests of known callers through, or all requests if know is nil.
+func admit(know gate, next http.Handler) http.Handler {
+	if know == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, err := know(r)
+		if err != nil || from == nil {
+			refuseCaller(w, r, err)
+			return
+		}
+		ctx := callctx.With(r.Context(), from)
+		if r.Method == http.MethodGet || r.Header.Get(mcp.HeaderMethod) == string(mcp.MethodSubscriptionsListen) {
+			var end context.CancelFunc
+			ctx, end = context.WithCancel(ctx)
+			defer end()
+			go endWithCaller(ctx, end, know, r.Clone(ctx))
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// refuseCaller answers a request without a known caller. err is the error of the gate; nil means that credentials
+// are missing or invalid.
+func refuseCaller(w http.ResponseWriter, r *http.Request, err error) {
+	refused := new(toolfold.Error)
+	switch {
+	case err == nil:
+		refused = toolfold.Errorf("UNAUTHORIZED", "a bearer token is required")
+	case !errors.As(err, &refused):
+		refuse(w, r, "the server cannot tell who calls: its log has the reason", http.StatusServiceUnavailable)
+		return
+	}
+	if refused.Code == toolfold.PermissionDenied {
+		refuse(w, r, refused.Message, http.StatusForbidden)
+		return
+	}
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	refuse(w, r, refused.Message, http.StatusUnauthorized)
+}
+
+// endWithCaller ends a stream when its request would be refused. No later request on the stream would check it.
+func endWithCaller(ctx context.Context, end context.CancelFunc, know gate, r *http.Request) {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			from, err := know(r)
+			if refused := new(toolfold.Error); err == nil && from == nil || errors.As(err, &refused) {
+				end()
+				return
+			}
+		}
+	}
+}

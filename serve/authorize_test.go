@@ -1,0 +1,175 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/serve"
+)
+
+type whoIn struct{}
+
+type whoOut struct {
+	Caller string `json:"caller" doc:"Its name."`
+}
+
+// who answers with its caller.
+type who struct{}
+
+func (who) Ask(ctx context.Context, _ whoIn) (whoOut, error) {
+	return whoOut{toolfold.OriginOf(ctx).Caller}, nil
+}
+
+func newAuthorized(t *testing.T, log *slog.Logger, authorize func(*http.Request) (serve.Identity, error)) *serve.Server {
+	t.Helper()
+	action := func(name string, effect toolfold.Effect) *toolfold.Action {
+		return &toolfold.Action{Name: name, Summary: "Answer.", Effect: effect, Example: `{}`, Run: toolfold.Method(who.Ask)}
+	}
+	family, err := toolfold.Mount(toolfold.Family{Name: "who", Summary: "Callers", Actions: []*toolfold.Action{
+		action("ask", toolfold.Reads), action("set", toolfold.Sets),
+	}}, func(context.Context) (who, error) { return who{}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := serve.New(serve.Options{Families: []*toolfold.Family{family}, Authorize: authorize, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// An author's own check decides who calls, what the caller may do, and how others are refused.
+func TestAuthorize(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer // written during a request only
+	s := newAuthorized(t, slog.New(slog.NewTextHandler(&logged, nil)), func(r *http.Request) (serve.Identity, error) {
+		switch user := r.Header.Get("X-User"); user {
+		case "":
+			return serve.Identity{}, toolfold.Errorf("NO_LOGIN", "log in first")
+		case "eve":
+			return serve.Identity{}, toolfold.Errorf(toolfold.PermissionDenied, "eve may not call")
+		case "down":
+			return serve.Identity{}, errors.New("the directory does not answer")
+		case "nobody":
+			return serve.Identity{Name: "nobody"}, nil
+		case "reader":
+			return serve.Identity{Issuer: "test", Subject: "17", Name: "Reader", Rights: permission.Rules{ReadOnly: true}.Rights()}, nil
+		default:
+			return serve.Identity{Issuer: "test", Subject: user}, nil
+		}
+	})
+	h := mcptest.ConnectTo(t, s.Handler(""))
+	call := func(user, name string, headers ...string) (answer string, status int) {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{},%s}}`, name, mcptest.ModernMeta)
+		return h.Post(body, append(headers, "X-User", user, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call",
+			"Mcp-Name", name)...)
+	}
+	for _, test := range []struct {
+		user, name string
+		status     int
+		want       string
+	}{
+		{"ada", "who.ask", http.StatusOK, `\"caller\":\"ada\"`},
+		{"ada", "who.set", http.StatusOK, `\"caller\":\"ada\"`},
+		{"reader", "who.ask", http.StatusOK, `\"caller\":\"Reader\"`},
+		{"reader", "who.set", http.StatusOK, "PERMISSION_DENIED"},
+		{"", "who.ask", http.StatusUnauthorized, "log in first"},
+		{"eve", "who.ask", http.StatusForbidden, "eve may not call"},
+		{"down", "who.ask", http.StatusServiceUnavailable, "its log has the reason"},
+		{"nobody", "who.ask", http.StatusServiceUnavailable, "its log has the reason"},
+	} {
+		if answer, status := call(test.user, test.name); status != test.status || !strings.Contains(answer, test.want) {
+			t.Errorf("%s of %q is answered %d %s, want %d %s", test.name, test.user, status, answer, test.status, test.want)
+		}
+	}
+	if log := logged.String(); !strings.Contains(log, "the directory does not answer") || !strings.Contains(log, "without a subject") {
+		t.Errorf("the log has %s", log)
+	}
+	for user, want := range map[string]int{"": http.StatusUnauthorized, "reader": http.StatusForbidden, "ada": http.StatusOK} {
+		response := h.Send(http.MethodGet, "/metrics", "X-User", user)
+		response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("/metrics for %q is answered %d", user, response.StatusCode)
+		}
+	}
+}
+
+// A session belongs to its caller.
+func TestSessionsOfIdentities(t *testing.T) {
+	t.Parallel()
+	s := newAuthorized(t, quiet, func(r *http.Request) (serve.Identity, error) {
+		issuer, subject, _ := strings.Cut(r.Header.Get("X-User"), " ")
+		return serve.Identity{Issuer: issuer, Subject: subject, Name: "same"}, nil
+	})
+	h := mcptest.ConnectTo(t, s.Handler(""))
+	h.Post(mcptest.Initialize, "X-User", "a ada")
+	for user, want := range map[string]int{"a ada": http.StatusOK, "b ada": http.StatusNotFound, "a eve": http.StatusNotFound} {
+		if answer, status := h.Post(ping, "X-User", user); status != want {
+			t.Errorf("%s gets %d %s", user, status, answer)
+		}
+	}
+}
+
+// A stream ends when its caller is refused, and not because the caller cannot be known for a moment.
+func TestStreamsEndWithTheirCaller(t *testing.T) {
+	t.Parallel()
+	var answer atomic.Value
+	answer.Store("")
+	asked := make(chan struct{}, 100)
+	s := newAuthorized(t, quiet, func(r *http.Request) (serve.Identity, error) {
+		asked <- struct{}{}
+		switch answer.Load() {
+		case "down":
+			return serve.Identity{}, errors.New("down")
+		case "refused":
+			return serve.Identity{}, toolfold.Errorf("EXPIRED", "the login has expired")
+		}
+		return serve.Identity{Subject: "ada"}, nil
+	})
+	h := mcptest.ConnectTo(t, s.Handler(""))
+	h.Post(mcptest.Initialize)
+	stream := h.Send(http.MethodGet, "/mcp", "Mcp-Session-Id", h.Session)
+	if stream.StatusCode != http.StatusOK {
+		t.Fatalf("a stream is answered %d", stream.StatusCode)
+	}
+	answer.Store("down")
+	for range len(asked) + 2 {
+		<-asked
+	}
+	answer.Store("refused")
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that authorizes its callers needs no token file for other addresses, and takes none.
+func TestAuthorizeWithTokens(t *testing.T) {
+	t.Parallel()
+	s := newAuthorized(t, quiet, func(*http.Request) (serve.Identity, error) { return serve.Identity{Subject: "ada"}, nil })
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := s.HTTP(ctx, serve.HTTP{Addr: "0.0.0.0:0"}); err != nil {
+		t.Error(err)
+	}
+	err := s.HTTP(ctx, serve.HTTP{Addr: "127.0.0.1:0", TokenFile: "tokens"})
+	if err == nil || !strings.Contains(err.Error(), "exclude each other") {
+		t.Error(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a handler takes a token")
+		}
+	}()
+	s.Handler("token")
+}
