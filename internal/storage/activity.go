@@ -54,6 +54,33 @@ func (db *DB) Inquiries(ctx context.Context, limit int) ([]Inquiry, error) {
 		into(func(i *Inquiry) []any { return []any{&i.TaskID, &i.Name, &i.Questions, micros{&i.AskedAt}} }))
 }
 
+// Stuck is a task that goes on only if a person does something.
+type Stuck struct {
+	TaskID, Name string
+
+	// Lacks is what a queued task runs and the folders of its workers lack. If it is empty, the task ended while a
+	// call was under way that may have been done.
+	Lacks string
+}
+
+// Stuck lists stuck tasks, at most limit of each kind: those that ended last, and the oldest queued ones.
+func (db *DB) Stuck(ctx context.Context, limit int) (list []Stuck, err error) {
+	for _, q := range []query{
+		sqlf(`SELECT id, name, NULL FROM tasks WHERE id IN (SELECT task_id FROM task_steps WHERE record IS NULL)
+			AND status IN ('failed', 'cancelled', 'timeout') ORDER BY ended_at DESC, id LIMIT ?`, limit),
+		sqlf(`SELECT t.id, t.name, r.lacks FROM task_refusals r JOIN tasks t ON t.id = r.task_id WHERE t.status = 'queued'
+			AND NOT EXISTS (SELECT 1 FROM task_refusals f WHERE f.task_id = r.task_id AND f.worker_id < r.worker_id)
+			ORDER BY t.created_at, t.id LIMIT ?`, limit),
+	} {
+		some, err := all(ctx, db.reader(), q, into(func(s *Stuck) []any { return []any{&s.TaskID, &s.Name, orZero(&s.Lacks)} }))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, some...)
+	}
+	return list, nil
+}
+
 // Steps returns the recorded steps of a task that are not within another step, with the first bytes of each
 // record. The step whose path is whole has all of them.
 func (db *DB) Steps(ctx context.Context, taskID string, bytes int, whole string) ([]queue.Step, error) {

@@ -92,3 +92,47 @@ func TestStepsOfATask(t *testing.T) {
 		}
 	})
 }
+
+// A task is stuck while it has ended with a step that was begun, or while it is queued and workers gave it back.
+func TestStuckTasks(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		db := archiveStore(t, name)
+		fillRandom(t, db, rand.New(rand.NewPCG(3, 0)), 9, "tasks")
+		run := func(statement string, args ...any) {
+			t.Helper()
+			if _, err := db.writer().exec(t.Context(), statement, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(`DELETE FROM task_steps`)
+		run(`DELETE FROM task_refusals`)
+		ids, err := all(t.Context(), db.reader(), sqlf(`SELECT id FROM tasks ORDER BY id LIMIT 7`), only[string])
+		if err != nil || len(ids) < 7 {
+			t.Fatalf("%v %v", ids, err)
+		}
+		for i, c := range []struct {
+			status string
+			record []byte
+		}{
+			{"failed", nil}, {"cancelled", nil}, {"timeout", nil}, {"failed", []byte("{}")}, {"running", nil}, {"queued", nil}, {"completed", nil},
+		} {
+			run(`UPDATE tasks SET status = ?, ended_at = ?, created_at = ?, name = ? WHERE id = ?`, c.status, i, i, []byte{byte('a' + i)}, ids[i])
+			run(`INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)`, ids[i], []byte("/1"), c.record)
+			run(`INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)`, ids[i], []byte("/1/2"), c.record)
+		}
+		for _, worker := range []string{"w1", "w2"} {
+			run(`INSERT INTO task_workers (id, expires_at, workspace) VALUES (?, 1, ?)`, worker, []byte("here"))
+			for _, id := range []string{ids[4], ids[5]} {
+				run(`INSERT INTO task_refusals (task_id, worker_id, lacks, until) VALUES (?, ?, ?, 1)`, id, worker, []byte("workflow x"))
+			}
+		}
+		for limit, want := range map[int][]Stuck{
+			9: {{ids[2], "c", ""}, {ids[1], "b", ""}, {ids[0], "a", ""}, {ids[5], "f", "workflow x"}},
+			1: {{ids[2], "c", ""}, {ids[5], "f", "workflow x"}},
+		} {
+			if got, err := db.Stuck(t.Context(), limit); err != nil || !slices.Equal(got, want) {
+				t.Errorf("of %d: %v %v, want %v", limit, got, err, want)
+			}
+		}
+	})
+}

@@ -40,6 +40,7 @@ type state struct {
 	Sets     []doctor.SurfaceCost // one for each set, sorted by name
 	Servers  []server             // sorted by name
 	Settings []settings.Setting
+	LeftOut  []string // entries of the workspace's file that do not apply, with the reasons
 }
 
 // The states of a server.
@@ -111,6 +112,11 @@ func stateOf(o *settings.Options, g *gateway.Gateway) (now *state, err error) {
 	if now.Served, err = servers.SurfaceCost(o, g); err != nil {
 		return nil, err
 	}
+	for _, entry := range o.Layers.Ignored {
+		if entry.Scope == config.Local {
+			now.LeftOut = append(now.LeftOut, entry.Text())
+		}
+	}
 	names := slices.Sorted(maps.Keys(o.Upstreams))
 	for _, name := range names {
 		s, err := serverOf(o, g, name)
@@ -173,6 +179,10 @@ func describeFiles(c *cli.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	trusted, err := settings.TrustFile()
+	if err != nil {
+		return "", err
+	}
 	dir, err := servers.Records()
 	if err != nil {
 		return "", err
@@ -185,6 +195,7 @@ func describeFiles(c *cli.Context) (string, error) {
 	}
 	describe(files.Global)
 	describe(filepath.Join(files.Workspace, config.LocalFile))
+	describe(trusted)
 	describe(c.String(settings.UpstreamsFlag.Name)) // of serve; no file has the empty name
 	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) != ".log" { // servers write into their logs all the time

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/english"
+	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -100,6 +102,10 @@ func (p *Page) overview(r *http.Request) (any, error) {
 			o.Attention = append(o.Attention, attention{path, server.Name, server.State, server.Problem, server.State == stateFails})
 		}
 	}
+	if len(s.LeftOut) > 0 {
+		o.Attention = append(o.Attention, attention{Path: "/settings", Name: config.LocalFile, Why: "has settings that do not apply",
+			Text: strings.Join(s.LeftOut, ", ")})
+	}
 	now := p.now().UTC()
 	var counts []storage.Activity
 	if p.stored() {
@@ -119,7 +125,7 @@ func (p *Page) overview(r *http.Request) (any, error) {
 // maxAttention limits the tasks, and the hand-overs, that the overview names.
 const maxAttention = 10
 
-// openWork lists tasks with questions, paused tasks, and sessions that were handed over.
+// openWork lists tasks with questions, tasks that are stuck or paused, and sessions that were handed over.
 func (p *Page) openWork(ctx context.Context) (all []attention, err error) {
 	inquiries, err := p.asks.Inquiries(ctx, maxAttention)
 	if err != nil {
@@ -128,6 +134,17 @@ func (p *Page) openWork(ctx context.Context) (all []attention, err error) {
 	for _, i := range inquiries {
 		all = append(all, attention{Path: "/tasks/" + url.PathEscape(i.TaskID), Name: i.Name,
 			Why: "has " + english.Count(i.Questions, "question", "questions") + " for you"})
+	}
+	stuck, err := p.asks.Stuck(ctx, maxAttention)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range stuck {
+		a := attention{Path: "/tasks/" + url.PathEscape(s.TaskID), Name: s.Name, Why: "stopped in a call that may have been done", Bad: true}
+		if s.Lacks != "" {
+			a.Why, a.Text, a.Bad = "waits for a server whose folder has what it runs", s.Lacks, false
+		}
+		all = append(all, a)
 	}
 	for _, q := range []struct {
 		action, of, id, name, path, why string

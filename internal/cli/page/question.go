@@ -22,9 +22,10 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// asker reads and answers the questions of tasks, see the methods of [workbench.Workbench].
+// asker reads what tasks need of a person, and answers their questions, see the methods of [workbench.Workbench].
 type asker interface {
 	Inquiries(ctx context.Context, limit int) ([]storage.Inquiry, error)
+	Stuck(ctx context.Context, limit int) ([]storage.Stuck, error)
 	Questions(ctx context.Context, taskID string) ([]task.Question, error)
 	Answer(ctx context.Context, taskID, key string, answer json.RawMessage) error
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// asked implements [asker] with the questions of one task.
+// asked implements [asker] with the questions of one task, and stuck tasks.
 type asked struct {
 	open    []task.Question
 	answers []string
+	stuck   []storage.Stuck
 }
 
 func (a *asked) Inquiries(context.Context, int) ([]storage.Inquiry, error) {
@@ -27,6 +28,8 @@ func (a *asked) Inquiries(context.Context, int) ([]storage.Inquiry, error) {
 	}
 	return []storage.Inquiry{{TaskID: "7", Name: a.open[0].Key, Questions: len(a.open)}}, nil
 }
+
+func (a *asked) Stuck(context.Context, int) ([]storage.Stuck, error) { return a.stuck, nil }
 
 func (a *asked) Questions(context.Context, string) ([]task.Question, error) { return a.open, nil }
 

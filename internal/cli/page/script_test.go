@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/run/script"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
@@ -180,6 +181,32 @@ func TestOutcomesAreStated(t *testing.T) {
 	if status, text := fetch(t, browser, post(t, base+"/tasks/7/go-on", complete)); status != http.StatusConflict || len(called) != 1 {
 		t.Errorf("stated twice: %d, called %d times: %s", status, len(called), text)
 	}
+}
+
+// TestStuckTasksNeedTheUser lists, on the overview, the runs that the user has to settle, and what else keeps work from going on.
+func TestStuckTasksNeedTheUser(t *testing.T) {
+	p, base, browser := served(t, func(string, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{}`), nil })
+	fetch(t, browser, get(t, p.access.address()))
+	const nothing = "Nothing: no tool is held back"
+	if _, text := fetch(t, browser, get(t, base+"/")); !strings.Contains(text, nothing) {
+		t.Errorf("something needs the user: %s", text)
+	}
+	p.asks = &asked{stuck: []storage.Stuck{{TaskID: "7/../x", Name: hostile}, {TaskID: "8", Name: "b", Lacks: "agent " + hostile}}}
+	p.machine.state.LeftOut = []string{`"upstreams" (` + hostile + `)`}
+	_, text := fetch(t, browser, get(t, base+"/"))
+	for _, want := range []string{`<li><a href="/tasks/7%2F..%2Fx">`, `<span class="bad">stopped in a call that may have been done</span>`,
+		`<li><a href="/tasks/8">b</a> <span>waits for a server whose folder has what it runs</span>: agent &lt;script`,
+		`<li><a href="/settings">.toolfold/config.json</a> <span>has settings that do not apply</span>: &#34;upstreams&#34; (&lt;`} {
+		if !strings.Contains(text, want) || strings.Contains(text, nothing) {
+			t.Errorf("the overview lacks %s: %s", want, text)
+		}
+	}
+	checkHTML(t, "/", text)
+	_, text = fetch(t, browser, get(t, base+"/settings"))
+	if !strings.Contains(text, `<li>&#34;upstreams&#34; (&lt;`) {
+		t.Errorf("the settings lack what does not apply: %s", text)
+	}
+	checkHTML(t, "/settings", text)
 }
 
 // TestForeignScriptsStayTexts shows a run that is hostile in every part.

@@ -81,6 +81,15 @@ func (b *laterWorkbench) Inquiries(ctx context.Context, limit int) ([]storage.In
 	return made.Inquiries(ctx, limit)
 }
 
+// Stuck implements [asker].
+func (b *laterWorkbench) Stuck(ctx context.Context, limit int) ([]storage.Stuck, error) {
+	made, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	return made.Stuck(ctx, limit)
+}
+
 // Questions implements [asker].
 func (b *laterWorkbench) Questions(ctx context.Context, taskID string) ([]task.Question, error) {
 	made, err := b.open()

@@ -25,13 +25,19 @@ var TrustFlag = &cli.BoolFlag{
 	EnvVars: []string{"TOOLFOLD_TRUST"},
 }
 
+// TrustFile returns the path of the list of trusted folders.
+func TrustFile() (string, error) {
+	dir, err := storage.DataDir()
+	return filepath.Join(dir, "trust.json"), err
+}
+
 // TrustedFolders returns the list of trusted folders in the user's data directory.
 func TrustedFolders() (*trust.Folders, error) {
-	dir, err := storage.DataDir()
+	path, err := TrustFile()
 	if err != nil {
 		return nil, err
 	}
-	return trust.Open(filepath.Join(dir, "trust.json")), nil
+	return trust.Open(path), nil
 }
 
 // Trusted returns a function that reports whether the user trusts the workspace: by a flag for this

@@ -31,6 +31,29 @@ func (b *Workbench) Inquiries(ctx context.Context, limit int) (seen []storage.In
 	return seen, nil
 }
 
+// Stuck lists the tasks that go on only if a person does something, at most limit of each kind, as far as the
+// caller may see them. It opens the store.
+func (b *Workbench) Stuck(ctx context.Context, limit int) (seen []storage.Stuck, err error) {
+	db, err := b.store.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := db.Stuck(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		_, found, err := b.tasks.Find(ctx, one.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			seen = append(seen, one)
+		}
+	}
+	return seen, nil
+}
+
 // Questions returns the open questions of a task, as its client gets them. There are none if the caller
 // may not see the task.
 func (b *Workbench) Questions(ctx context.Context, taskID string) (open []task.Question, err error) {
