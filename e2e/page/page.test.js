@@ -119,7 +119,7 @@ test('each view, at two widths and in both colour schemes', async (t) => {
     overview: '/', servers: '/servers', tools: '/servers?find=item', server: '/servers/changing', everything: '/servers/everything', broken: '/servers/broken',
     calls: '/calls', trace: await first('/calls'), tasks: '/tasks', task: await first('/tasks'), notes: '/notes', found: '/notes?query=steps',
     note: '/note?key=plan&namespace=default', hostile: await first('/notes'), sessions: '/sessions', session: await first('/sessions'),
-    settings: '/settings', absent: '/nothing',
+    settings: '/settings', actions: '/tools', tool: '/tools/changing.write_item', absent: '/nothing',
   };
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
@@ -273,6 +273,33 @@ return total`;
   assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
 });
 
+test('a tool is tried: previewed, called, and destructive ones only after a second step', async (t) => {
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/servers/changing'));
+  await page.click('summary:has-text("write_item")');
+  await page.click('details[open] a[href="/tools/changing.write_item"]');
+  await page.fill('textarea[name=field0]', '<b>one</b>');
+  await page.click('button:has-text("preview")');
+  assert.match(await page.textContent('main'), /Nothing is called yet.*tokens.*<b>one<\/b>/s);
+  assert.deepEqual(await violations(page), []);
+  await page.click('button:has-text("yes, call it")');
+  assert.match(await page.textContent('main'), /It worked.*done/s);
+  await page.setViewportSize({ width: 360, height: 900 });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+  assert.deepEqual(await violations(page), []);
+  await page.goto(at('/tools/memory.get'));
+  await page.click('summary:has-text("as JSON")');
+  await page.fill('textarea[name=arguments]', '{"keys": 3}');
+  await page.click('button:has-text("call it")');
+  await page.locator('[role=alert]').waitFor();
+  assert.equal(await page.inputValue('textarea[name=arguments]'), '{"keys": 3}');
+  assert.deepEqual(await violations(page), []);
+  await page.fill('textarea[name=arguments]', '{"key": "plan"}');
+  await page.click('button:has-text("call it")');
+  assert.match(await page.textContent('main'), /It worked.*"found": true/s);
+  assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
+});
+
 test('the workflow of a task is drawn, with its states', async (t) => {
   const workflows = join(place.workspace, '.toolfold', 'workflows');
   mkdirSync(workflows, { recursive: true });
@@ -388,7 +415,7 @@ test('the keyboard reaches everything', async (t) => {
     await page.keyboard.press('Tab');
     reached.add(await page.evaluate(() => document.activeElement.getAttribute('href') ?? document.activeElement.tagName));
   }
-  for (const path of ['/', '/servers', '/calls', '/tasks', '/notes', '/sessions', '/settings', '/servers/broken']) {
+  for (const path of ['/', '/servers', '/tools', '/calls', '/tasks', '/notes', '/sessions', '/settings', '/servers/broken']) {
     assert.ok(reached.has(path), `${path} of ${[...reached]}`);
   }
 });

@@ -236,6 +236,60 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 	}
 }
 
+// TestPageTriesTools calls tools of a server and of toolfold by their forms, within the rights of the user.
+func TestPageTriesTools(t *testing.T) {
+	m := newSandbox(t)
+	config := filepath.Join(m.home, "config", "toolfold", "config.json")
+	m.write(t, config, `{"upstreams":{"small":{"command":"small-mcp","args":["one"]}},"deny":["memory.delete"]}`)
+	m.learn(t)
+	b, _ := opened(t, m)
+
+	b.shows(b.get("/servers/small", http.StatusOK), `<a href="/tools/small.get_item">try it</a>`)
+	page := b.get("/tools/small.get_item", http.StatusOK)
+	b.shows(page, "Get an item of one.", "it only reads")
+	b.shows(b.press(page, "preview", url.Values{"action": {"preview"}}, http.StatusOK), "Nothing is called yet", "2 bytes, 1 token")
+	b.shows(b.press(page, "call it", url.Values{"action": {"call"}}, http.StatusOK), "It worked", "of one</pre>")
+	page = b.press(b.get("/tools/small.put_item", http.StatusOK), "preview", url.Values{"action": {"call"}}, http.StatusOK)
+	b.shows(page, "Nothing is called yet", "may change or delete")
+	b.shows(b.press(page, "yes, call it", url.Values{"action": {"call"}}, http.StatusOK), "It worked", "of one</pre>")
+
+	b.shows(b.get("/tools?find=remember", http.StatusOK), "No action has these words")
+	own := b.get("/tools", http.StatusOK)
+	b.shows(own, `<a href="/tools/memory.store">try it</a>`)
+	if strings.Contains(own, "/tools/memory.delete") {
+		t.Error("an action that is not permitted is listed")
+	}
+	b.shows(b.get("/tools/memory.delete", http.StatusConflict), "cannot be called here")
+	store := b.get("/tools/memory.store", http.StatusOK)
+	b.shows(b.press(store, "preview", url.Values{"field0": {"a"}}, http.StatusUnprocessableEntity), "value is missing")
+	page = b.press(store, "preview", url.Values{"arguments": {`{"key": "a", "value": {"big": 12345678901234567890}}`}}, http.StatusOK)
+	b.press(page, "yes, call it", url.Values{"action": {"call"}}, http.StatusOK)
+	page = b.press(b.get("/tools/memory.get", http.StatusOK), "call it", url.Values{"field0": {"a"}, "action": {"call"}}, http.StatusOK)
+	b.shows(page, "12345678901234567890")
+
+	// What is called is what is accepted and what is on.
+	m.write(t, config, `{"upstreams":{"small":{"command":"small-mcp","args":["two"]}}}`)
+	m.learn(t)
+	b.shows(b.get("/tools/small.put_item", http.StatusOK), "Put an item.") // the list of the new command is held back
+	b, _ = opened(t, m)
+	held := b.get("/servers/small", http.StatusOK)
+	b.shows(held, `"/tools/small.put_item"`)
+	if strings.Contains(held, `"/tools/small.get_item"`) {
+		t.Errorf("a tool that is held back can be tried: %s", held)
+	}
+	b.get("/tools/small.get_item", http.StatusConflict)
+	page = b.press(held, "approve get_item", nil, http.StatusOK)
+	testwait.Until(t, "the form is of the approved definition", func() bool {
+		answer, err := b.Get(b.base + "/tools/small.get_item")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(b.read(answer, nil, "the form", answer.StatusCode), "Get an item of two.")
+	})
+	b.press(page, "disable", nil, http.StatusOK)
+	b.shows(b.get("/tools/small.get_item", http.StatusConflict), "cannot be called here")
+}
+
 // TestPageWithoutRights shows the views of permitted actions.
 func TestPageWithoutRights(t *testing.T) {
 	m := newSandbox(t)

@@ -50,7 +50,7 @@ func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
 		p := &Page{
 			machine: newMachine(c), call: caller(bench), version: "bench", log: slog.New(slog.DiscardHandler), now: time.Now,
 			stored: func() bool { return true }, activity: bench.Activity, asks: bench, storeMark: bench.Mark,
-			definitions: bench.Definitions,
+			definitions: bench.Definitions, tools: func() (toolbox, error) { return bench, nil },
 		}
 		p.live = newLive(p.log, p.mark)
 		defer p.live.close()
@@ -66,7 +66,8 @@ func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
 }
 
 // views are paths of views that list.
-var views = []string{"/", "/servers", "/calls", "/calls?label=family.action7", "/tasks", "/notes", "/sessions", "/settings"}
+var views = []string{"/", "/servers", "/tools", "/tools/memory.store", "/calls", "/calls?label=family.action7", "/tasks", "/notes",
+	"/sessions", "/settings"}
 
 // fillTraces stores 100,000 calls of 40 actions in the 24 hours before now.
 func fillTraces(b *testing.B, url string) {

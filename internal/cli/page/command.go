@@ -58,6 +58,7 @@ func pageAction(c *cli.Context) error {
 		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
 		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity, asks: b, storeMark: b.Mark, definitions: b.Definitions,
+		tools:     func() (toolbox, error) { return b, nil },
 		scriptRun: b.ScriptRun, patience: patience, restart: servers.Restart,
 	}
 	p.live = newLive(p.log, p.mark)
@@ -94,12 +95,16 @@ func ofPage(o *settings.Options) *settings.Options {
 // caller calls actions with the user's rights.
 func caller(b *workbench.Workbench) func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
-		user := callctx.Of[visit](ctx).user
-		ctx = session.ByUser(callctx.With(ctx, toolfold.Origin{Client: strings.TrimSpace(user + " the page"), Caller: user}))
-		answer := b.Runner.Call(ctx, action, arguments)
+		answer := b.Runner.Call(asUser(ctx), action, arguments)
 		if answer.Err != nil {
 			return nil, answer.Err
 		}
 		return answer.Content, nil
 	}
+}
+
+// asUser returns the context of a call by the user of the page.
+func asUser(ctx context.Context) context.Context {
+	user := callctx.Of[visit](ctx).user
+	return session.ByUser(callctx.With(ctx, toolfold.Origin{Client: strings.TrimSpace(user + " the page"), Caller: user}))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/unseen"
@@ -43,6 +44,8 @@ var functions = template.FuncMap{
 	"length":     func(ms any) string { return length(number(ms)) },
 	"original":   original,
 	"definition": definition,
+	"indented":   indented,
+	"toolname":   workbench.ToolName,
 	"hundredth":  func(part, whole int) int { return (share(part, whole) + 9) / 10 },
 	"statuses":   func(of string) []string { return statuses[of] },
 }
@@ -51,8 +54,8 @@ var functions = template.FuncMap{
 type place struct{ Name, Path string }
 
 var places = []place{
-	{"overview", "/"}, {"servers", "/servers"}, {"calls", "/calls"}, {"tasks", "/tasks"}, {"notes", "/notes"}, {"sessions", "/sessions"},
-	{"settings", "/settings"},
+	{"overview", "/"}, {"servers", "/servers"}, {"actions", "/tools"}, {"calls", "/calls"}, {"tasks", "/tasks"}, {"notes", "/notes"},
+	{"sessions", "/sessions"}, {"settings", "/settings"},
 }
 
 // statuses are the values of the filters by status.

@@ -51,6 +51,7 @@ type Page struct {
 	definitions func(ctx context.Context, taskID string) (map[string]json.RawMessage, error)
 	// scriptRun returns the journal of a task that runs a script.
 	scriptRun func(ctx context.Context, taskID, source string) (workbench.ScriptRun, error)
+	tools     func() (toolbox, error)
 	patience  time.Duration // see [patience]
 	live      *live         // reads mark
 	// storeMark returns another text after each change of the store.
@@ -76,6 +77,9 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /servers/{name}/restart", toServer) // the address of a view with what a restart did
 	mux.HandleFunc("POST /servers/{name}/approve", p.decide("approved", (*gateway.Gateway).Approve))
 	mux.HandleFunc("POST /servers/{name}/reject", p.decide("rejected", (*gateway.Gateway).Reject))
+	mux.HandleFunc("GET /tools", p.show("actions", p.own))
+	mux.HandleFunc("GET /tools/{name}", p.show("tool", p.tool))
+	mux.HandleFunc("POST /tools/{name}", p.try)
 	mux.HandleFunc("GET /calls", p.show("calls", p.calls))
 	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))

@@ -39,6 +39,7 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 	}
 	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil }
 	p.scriptRun = func(context.Context, string, string) (run workbench.ScriptRun, err error) { return run, nil }
+	p.tools = func() (toolbox, error) { return &triedTools{}, nil }
 	p.live, p.storeMark = newLive(p.log, p.mark), func(context.Context) (string, error) { return "", nil }
 	t.Cleanup(p.live.close)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.ServeHTTP(w, r) }))
@@ -229,6 +230,7 @@ func TestForeignTextsStayTexts(t *testing.T) {
 			Costs: []cost{{Name: hostile}}, Day: day{Calls: 1, Hours: make([]hour, 24), Actions: []action{{Label: hostile}}}},
 		"servers": serversView{state: &state{Servers: []server{bad}}, Find: hostile, Left: 1,
 			Found: []found{{hostile, branches(bad.Families, "")}}},
+		"actions":  ownView{Find: hostile, Tree: branches(bad.Families, "")},
 		"settings": &state{Settings: []settings.Setting{{Name: hostile, Value: hostile, From: hostile}}},
 		"server": serverView{server: bad, Find: hostile, Tree: branches(bad.Families, ""), Log: []string{hostile}, Changes: []change{
 			{Name: hostile, Flags: []string{hostile}, Lines: []pair{{Was: hostile, Now: hostile}, {Was: hostile, Same: true}, {Gap: true}}},

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -36,11 +37,16 @@ type question struct {
 	Digest    string // of the question as it is shown; an answer names it
 	Text      string
 	URL       string // to open instead of a form; empty = a form
-	Fields    []field
 	Elsewhere string // who answers it, if the page cannot
-	Problem   string // of the question, or of the answer as a whole
+	sheet            // its problem is one of the question, or of the answer as a whole
 
 	schema json.RawMessage // of the form; nil if it cannot be used
+}
+
+// sheet is a form made of the schema of an object.
+type sheet struct {
+	Fields  []field
+	Problem string // of no single field
 }
 
 // The kinds of fields. Kinds of JSON types are named like the types.
@@ -123,17 +129,49 @@ func questionOf(source task.Question) question {
 		q.Problem = fmt.Sprintf("the form of the question cannot be used: %v; decline it, or cancel the task", err)
 		return q
 	}
-	q.schema = form
+	q.schema, q.Fields = form, fieldsOf(form)
+	return q
+}
+
+// fieldsOf returns the fields for the members of an object with a schema, none if it is no schema of an object.
+func fieldsOf(object json.RawMessage) (fields []field) {
 	var schema struct {
 		Properties ordered.Map
 		Required   []string
 	}
-	_ = json.Unmarshal(q.schema, &schema) // the check above read it
+	_ = json.Unmarshal(object, &schema)
 	for _, member := range schema.Properties {
 		raw, _ := member.Value.(json.RawMessage)
-		q.Fields = append(q.Fields, fieldOf(member.Key, raw, slices.Contains(schema.Required, member.Key)))
+		fields = append(fields, fieldOf(member.Key, raw, slices.Contains(schema.Required, member.Key)))
 	}
-	return q
+	return fields
+}
+
+// read returns the object that a form has. ok is false if a value cannot be read: its field then has the problem.
+func (s *sheet) read(form url.Values) (object json.RawMessage, ok bool) {
+	content := ordered.Map{}
+	ok = true
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if value := f.fill(form["field"+strconv.Itoa(i)]); value != nil {
+			content.Set(f.Name, value)
+		}
+		ok = ok && f.Problem == ""
+	}
+	return ordered.MustJSON(content), ok
+}
+
+// report puts problems beside the fields.
+func (s *sheet) report(problems []toolfold.Problem) {
+	for _, problem := range problems {
+		top, _, _ := strings.Cut(strings.TrimPrefix(problem.Path, "/"), "/")
+		at := slices.IndexFunc(s.Fields, func(f field) bool { return f.Name == jsonx.UnescapePointer(top) })
+		if at < 0 {
+			s.Problem = problem.Text()
+		} else if s.Fields[at].Problem == "" {
+			s.Fields[at].Problem = problem.Text()
+		}
+	}
 }
 
 // Usable reports whether the page can accept the question.
@@ -279,16 +317,7 @@ func (q *question) accept(form url.Values) (answer json.RawMessage, ok bool) {
 	if q.URL != "" {
 		return json.RawMessage(`{"action":"accept"}`), true
 	}
-	content := ordered.Map{}
-	ok = true
-	for i := range q.Fields {
-		f := &q.Fields[i]
-		if value := f.fill(form["field"+strconv.Itoa(i)]); value != nil {
-			content.Set(f.Name, value)
-		}
-		ok = ok && f.Problem == ""
-	}
-	raw := ordered.MustJSON(content)
+	raw, ok := q.read(form)
 	var value map[string]any
 	if err := jsonx.Decode(raw, &value); err != nil {
 		q.Problem = err.Error()
@@ -299,16 +328,8 @@ func (q *question) accept(form url.Values) (answer json.RawMessage, ok bool) {
 		q.Problem = err.Error()
 		return nil, false
 	}
-	for _, problem := range problems {
-		ok = false
-		top, _, _ := strings.Cut(strings.TrimPrefix(problem.Path, "/"), "/")
-		at := slices.IndexFunc(q.Fields, func(f field) bool { return f.Name == jsonx.UnescapePointer(top) })
-		if at < 0 {
-			q.Problem = problem.Text()
-		} else if q.Fields[at].Problem == "" {
-			q.Fields[at].Problem = problem.Text()
-		}
-	}
+	q.report(problems)
+	ok = ok && len(problems) == 0
 	return ordered.MustJSON(ordered.Map{{Key: "action", Value: "accept"}, {Key: "content", Value: raw}}), ok
 }
 

@@ -34,6 +34,7 @@ func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site fun
 			return caller(second)(ctx, action, arguments)
 		},
 		activity: b.Activity, asks: beside, storeMark: b.Mark, definitions: beside.definitions,
+		tools:     func() (toolbox, error) { return beside.open() },
 		scriptRun: beside.scriptRun, patience: patience, restart: servers.Restart,
 	}
 	p.live = newLive(p.log, p.mark)
