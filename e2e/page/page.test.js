@@ -119,7 +119,7 @@ test('each view, at two widths and in both colour schemes', async (t) => {
     overview: '/', servers: '/servers', tools: '/servers?find=item', server: '/servers/changing', everything: '/servers/everything', broken: '/servers/broken',
     calls: '/calls', trace: await first('/calls'), tasks: '/tasks', task: await first('/tasks'), notes: '/notes', found: '/notes?query=steps',
     note: '/note?key=plan&namespace=default', hostile: await first('/notes'), sessions: '/sessions', session: await first('/sessions'),
-    settings: '/settings', actions: '/tools', tool: '/tools/changing.write_item', absent: '/nothing',
+    settings: '/settings', actions: '/tools', tool: '/tools/changing.write_item', charts: '/charts', absent: '/nothing',
   };
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
@@ -273,11 +273,48 @@ return total`;
   assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
 });
 
+test('charts are drawn from their tables, which stay', async (t) => {
+  for (const file of ['uPlot.iife.min.js', 'uPlot.min.css']) {
+    const vendored = readFileSync(join(here, '../../internal/cli/page/uplot', file), 'utf8');
+    assert.equal(vendored, readFileSync(join(dirname(require.resolve('uplot/package.json')), 'dist', file), 'utf8'), file);
+  }
+  for (const value of [1, 2, 3]) await call('metrics.record', { metricName: 'cost', value });
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/charts?metric=cost'));
+  await page.locator('.plots canvas').first().waitFor();
+  const titles = () => page.locator('.u-title').allTextContents();
+  assert.deepEqual(await titles(), ['calls', 'milliseconds', 'tokens', 'mean', 'points']);
+  const drawn = (plot) => page.locator('.plots canvas').nth(plot).evaluate((canvas) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const colors = ['9,105,218,255', '207,34,46,255']; // --bar and --bad
+    return data.some((_, i) => i % 4 === 0 && colors.includes(data.slice(i, i + 4).join()));
+  });
+  for (const plot of [0, 1, 2, 3, 4]) assert.ok(await drawn(plot), `plot ${plot} has no line and no point`);
+  assert.equal(await page.locator('table[data-plot]').count(), 2);
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [360, 1280, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.waitForFunction(() => [...document.querySelectorAll('.plots > div')].every((box) => box.scrollWidth <= box.clientWidth));
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${width} px`);
+      assert.deepEqual(await violations(page), [], `${width} px, ${colorScheme}`);
+    }
+  }
+  if (process.env.PAGE_SCREENSHOTS) {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, 'page-charts-drawn-dark.png') });
+  }
+  assert.equal((await titles()).length, 5);
+  await page.click('a:has-text("memory")');
+  await page.locator('td.name a:has-text("memory.get")').waitFor();
+  assert.deepEqual(reports, []);
+});
+
 test('a tool is tried: previewed, called, and destructive ones only after a second step', async (t) => {
   const { page, reports, at } = await tab(t);
-  await page.goto(at('/servers/changing'));
-  await page.click('summary:has-text("write_item")');
-  await page.click('details[open] a[href="/tools/changing.write_item"]');
+  await page.goto(at('/servers?find=write+item'));
+  await page.click('summary:has-text("Write an item")');
+  await page.click('a[href="/tools/changing.write_item"]');
   await page.fill('textarea[name=field0]', '<b>one</b>');
   await page.click('button:has-text("preview")');
   assert.match(await page.textContent('main'), /Nothing is called yet.*tokens.*<b>one<\/b>/s);
@@ -415,7 +452,7 @@ test('the keyboard reaches everything', async (t) => {
     await page.keyboard.press('Tab');
     reached.add(await page.evaluate(() => document.activeElement.getAttribute('href') ?? document.activeElement.tagName));
   }
-  for (const path of ['/', '/servers', '/tools', '/calls', '/tasks', '/notes', '/sessions', '/settings', '/servers/broken']) {
+  for (const path of ['/', '/servers', '/tools', '/calls', '/charts', '/tasks', '/notes', '/sessions', '/settings', '/servers/broken']) {
     assert.ok(reached.has(path), `${path} of ${[...reached]}`);
   }
 });

@@ -18,7 +18,8 @@ func TestActivityCountsByHourAndLabel(t *testing.T) {
 		noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		now := noon.Add(2 * time.Hour)
 		span := func(id string, label string, start time.Time, took time.Duration, status string) trace.Span {
-			s := trace.Span{TraceID: id, ID: "0000000000000001", Root: true, Label: label, Kind: trace.Call, Status: status, Start: start}
+			s := trace.Span{TraceID: id, ID: "0000000000000001", Root: true, Label: label, Kind: trace.Call, Status: status, Start: start,
+				Arguments: trace.Size{Tokens: 3}, Result: trace.Size{Tokens: 5}}
 			if status != trace.Running {
 				s.End = start.Add(took)
 			}
@@ -42,18 +43,35 @@ func TestActivityCountsByHourAndLabel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := db.Activity(t.Context(), noon, now)
-		if err != nil {
+		hours := []Activity{
+			{noon, "a", 2, 1, 2, 4 * time.Second, 3 * time.Second, 6, 10},
+			{noon, "b", 1, 0, 1, time.Millisecond, time.Millisecond, 3, 5},
+			{noon.Add(time.Hour), "b", 1, 1, 0, 0, 0, 0, 0},
+			{now, "b", 1, 0, 0, 0, 0, 0, 0},
+		}
+		day := []Activity{
+			{noon.Add(-12 * time.Hour), "a", 2, 1, 2, 4 * time.Second, 3 * time.Second, 6, 10},
+			{noon.Add(-12 * time.Hour), "b", 3, 1, 1, time.Millisecond, time.Millisecond, 3, 5},
+		}
+		for every, want := range map[time.Duration][]Activity{time.Hour: hours, 24 * time.Hour: day} {
+			got, err := db.Activity(t.Context(), noon, every, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("the activity by %s is %v, want %v", every, got, want)
+			}
+		}
+
+		// The tokens of a span that was stored when it began are counted when it ends.
+		ended := span("b3", "b", now, time.Second, trace.Success)
+		ended.Begun = true
+		if err := db.Trace().Put(t.Context(), []trace.Span{ended}, now); err != nil {
 			t.Fatal(err)
 		}
-		want := []Activity{
-			{noon, "a", 2, 1, 2, 4 * time.Second, 3 * time.Second},
-			{noon, "b", 1, 0, 1, time.Millisecond, time.Millisecond},
-			{noon.Add(time.Hour), "b", 1, 1, 0, 0, 0},
-			{now, "b", 1, 0, 0, 0, 0},
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("the activity is %v, want %v", got, want)
+		got, err := db.Activity(t.Context(), now, time.Hour, now)
+		if want := []Activity{{now, "b", 1, 0, 1, time.Second, time.Second, 3, 5}}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("the activity is %v %v, want %v", got, err, want)
 		}
 	})
 }

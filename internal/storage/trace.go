@@ -46,6 +46,7 @@ type traceRow struct {
 	id, label, caller, workspace      string
 	labelAt, started, ended           time.Time
 	open, failed, spans, bytesOfSpans int
+	tokensIn, tokensOut               int
 }
 
 func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) error {
@@ -88,14 +89,14 @@ func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) 
 	for _, t := range traces {
 		traceRows = append(traceRows, []any{
 			t.id, []byte(t.label), maybeMicros(t.labelAt), t.open, t.failed, t.started.UnixMicro(), maybeMicros(t.ended), now.UnixMicro(), t.spans,
-			t.bytesOfSpans, []byte(t.caller), []byte(t.workspace),
+			t.bytesOfSpans, []byte(t.caller), []byte(t.workspace), t.tokensIn, t.tokensOut,
 		})
 	}
 	// Always in the same order: two processes may put spans of the same traces.
 	slices.SortFunc(traceRows, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
 	return s.db.transact(ctx, func(e executor) error {
 		if err := insertAll(ctx, e, `INSERT INTO traces
-			(id, label, label_at, open, failed, started_at, ended_at, heard_at, spans, bytes, caller, workspace) VALUES`,
+			(id, label, label_at, open, failed, started_at, ended_at, heard_at, spans, bytes, caller, workspace, tokens_in, tokens_out) VALUES`,
 			`ON CONFLICT (id) DO UPDATE SET
 			label = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1) THEN excluded.label ELSE traces.label END,
 			label_at = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1)
@@ -106,7 +107,8 @@ func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) 
 			open = traces.open + excluded.open, failed = traces.failed + excluded.failed,
 			started_at = CASE WHEN excluded.started_at < traces.started_at THEN excluded.started_at ELSE traces.started_at END,
 			ended_at = CASE WHEN excluded.ended_at > COALESCE(traces.ended_at, 0) THEN excluded.ended_at ELSE traces.ended_at END,
-			heard_at = excluded.heard_at, spans = traces.spans + excluded.spans, bytes = traces.bytes + excluded.bytes`, traceRows); err != nil {
+			heard_at = excluded.heard_at, spans = traces.spans + excluded.spans, bytes = traces.bytes + excluded.bytes,
+			tokens_in = traces.tokens_in + excluded.tokens_in, tokens_out = traces.tokens_out + excluded.tokens_out`, traceRows); err != nil {
 			return err
 		}
 		if err := insertAll(ctx, e, `INSERT INTO trace_errors (trace_id, span_id, error) VALUES`,
@@ -165,6 +167,10 @@ func (t *traceRow) add(span trace.Span, size int) {
 	}
 	if span.Status == trace.Failure {
 		t.failed++
+	}
+	if span.Status != trace.Running {
+		t.tokensIn += span.Arguments.Tokens
+		t.tokensOut += span.Result.Tokens
 	}
 }
 

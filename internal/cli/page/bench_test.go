@@ -66,8 +66,8 @@ func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
 }
 
 // views are paths of views that list.
-var views = []string{"/", "/servers", "/tools", "/tools/memory.store", "/calls", "/calls?label=family.action7", "/tasks", "/notes",
-	"/sessions", "/settings"}
+var views = []string{"/", "/servers", "/tools", "/tools/memory.store", "/calls", "/calls?label=family.action7", "/charts",
+	"/charts?over=month", "/tasks", "/notes", "/sessions", "/settings"}
 
 // fillTraces stores 100,000 calls of 40 actions in the 24 hours before now.
 func fillTraces(b *testing.B, url string) {

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,15 +48,20 @@ var functions = template.FuncMap{
 	"indented":   indented,
 	"toolname":   workbench.ToolName,
 	"hundredth":  func(part, whole int) int { return (share(part, whole) + 9) / 10 },
-	"statuses":   func(of string) []string { return statuses[of] },
+	"periods":    func() []period { return periods[:] },
+	"ms": func(d time.Duration) string {
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', -1, 64)
+	},
+	"unix":     func(t time.Time) int64 { return t.Unix() },
+	"statuses": func(of string) []string { return statuses[of] },
 }
 
 // place is a view in the page's navigation.
 type place struct{ Name, Path string }
 
 var places = []place{
-	{"overview", "/"}, {"servers", "/servers"}, {"actions", "/tools"}, {"calls", "/calls"}, {"tasks", "/tasks"}, {"notes", "/notes"},
-	{"sessions", "/sessions"}, {"settings", "/settings"},
+	{"overview", "/"}, {"servers", "/servers"}, {"actions", "/tools"}, {"calls", "/calls"}, {"charts", "/charts"}, {"tasks", "/tasks"},
+	{"notes", "/notes"}, {"sessions", "/sessions"}, {"settings", "/settings"},
 }
 
 // statuses are the values of the filters by status.

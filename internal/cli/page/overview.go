@@ -63,7 +63,7 @@ type day struct {
 	Calls, Failed int
 	Hours         []hour // 24, the present one last
 	Most          int    // calls of the busiest hour
-	Actions       []action
+	Actions       []figures
 }
 
 // hour counts the calls that began in one hour.
@@ -72,13 +72,42 @@ type hour struct {
 	Calls, Failed int
 }
 
-// action counts the calls of one action.
-type action struct {
-	Label         string
-	Calls, Failed int
-	Mean, Longest time.Duration
-	total         time.Duration
-	ended         int
+// figures count calls: of an action, of a server or of an interval.
+type figures struct {
+	Label               string    // empty for an interval
+	At                  time.Time // beginning of the interval
+	Calls, Failed       int
+	Mean, Longest       time.Duration
+	TokensIn, TokensOut int
+	total               time.Duration
+	Ended               int // calls with an end, which the times are of
+}
+
+// add adds calls.
+func (f *figures) add(a storage.Activity) {
+	f.Calls += a.Calls
+	f.Failed += a.Failed
+	f.TokensIn += a.TokensIn
+	f.TokensOut += a.TokensOut
+	f.total += a.Total
+	f.Ended += a.Ended
+	f.Longest = max(f.Longest, a.Longest)
+	f.Mean = f.total / time.Duration(max(f.Ended, 1))
+}
+
+// byLabel sums calls by a label, most calls first. Calls with an empty label are left out.
+func byLabel(counts []storage.Activity, label func(storage.Activity) string) []figures {
+	sums := map[string]figures{}
+	for _, count := range counts {
+		f := sums[label(count)]
+		f.Label = label(count)
+		f.add(count)
+		sums[f.Label] = f
+	}
+	delete(sums, "")
+	return slices.SortedFunc(maps.Values(sums), func(a, b figures) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Label, b.Label))
+	})
 }
 
 func (p *Page) overview(r *http.Request) (any, error) {
@@ -109,7 +138,7 @@ func (p *Page) overview(r *http.Request) (any, error) {
 	now := p.now().UTC()
 	var counts []storage.Activity
 	if p.stored() {
-		if counts, err = p.counts.read(r.Context(), now, p.activity); err != nil {
+		if counts, err = p.counts[lastDay].read(r.Context(), now, periods[lastDay], p.activity); err != nil {
 			return nil, err
 		}
 		work, err := p.openWork(r.Context())
@@ -175,35 +204,52 @@ func (p *Page) openWork(ctx context.Context) (all []attention, err error) {
 	return all, nil
 }
 
-// counts caches the counts of hours that have ended, because a busy day has many calls.
+// period is the time that figures are of: the last intervals of one length, the present one included.
+type period struct {
+	Name      string
+	every     time.Duration
+	intervals int
+}
+
+// periods are those of the charts. The overview has the first.
+var periods = [...]period{{"day", time.Hour, 24}, {"week", 3 * time.Hour, 56}, {"month", 12 * time.Hour, 60}}
+
+const lastDay = 0 // index in periods
+
+// since returns the beginning of the period that ends now.
+func (p period) since(now time.Time) time.Time {
+	return now.Truncate(p.every).Add(-time.Duration(p.intervals-1) * p.every)
+}
+
+// counts caches the counts of intervals that have ended, because a busy day has many calls.
 type counts struct {
 	mu           sync.Mutex
-	since, until time.Time // of hours; zero before the first use
+	since, until time.Time // of intervals; zero before the first use
 	readAt       time.Time
-	hours        []storage.Activity
+	ended        []storage.Activity
 }
 
 const (
-	settling = 10 * time.Minute // after an hour has ended, until its counts are cached
-	lifetime = 5 * time.Minute  // then they are read again: runs of that hour may have ended since
+	settling = 10 * time.Minute // after an interval has ended, until its counts are cached
+	lifetime = 5 * time.Minute  // then they are read again: runs of that interval may have ended since
 )
 
-// read returns the counts of the last 24 hours. activity counts the calls since a time.
-func (c *counts) read(ctx context.Context, now time.Time, activity func(context.Context, time.Time) ([]storage.Activity, error)) (
-	[]storage.Activity, error) {
+// read returns the counts of a period, always the same one. activity counts the calls since a time.
+func (c *counts) read(ctx context.Context, now time.Time, p period,
+	activity func(context.Context, time.Time, time.Duration) ([]storage.Activity, error)) ([]storage.Activity, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	since, until := now.Truncate(time.Hour).Add(-23*time.Hour), now.Add(-settling).Truncate(time.Hour)
+	since, until := p.since(now), now.Add(-settling).Truncate(p.every)
 	if c.since.Equal(since) && c.until.Equal(until) && now.Sub(c.readAt) < lifetime {
-		recent, err := activity(ctx, until)
-		return slices.Concat(c.hours, recent), err
+		recent, err := activity(ctx, until, p.every)
+		return slices.Concat(c.ended, recent), err
 	}
-	all, err := activity(ctx, since)
+	all, err := activity(ctx, since, p.every)
 	if err != nil {
 		return nil, err
 	}
 	c.since, c.until, c.readAt = since, until, now
-	c.hours = slices.DeleteFunc(slices.Clone(all), func(a storage.Activity) bool { return !a.Hour.Before(until) })
+	c.ended = slices.DeleteFunc(slices.Clone(all), func(a storage.Activity) bool { return !a.At.Before(until) })
 	return all, nil
 }
 
@@ -213,29 +259,23 @@ func dayOf(now time.Time, counts []storage.Activity) day {
 	for i := range d.Hours {
 		d.Hours[i].At = now.Add(time.Duration(i-23) * time.Hour)
 	}
-	actions := map[string]action{}
+	within := func(a storage.Activity) string {
+		if a.At.Before(d.Hours[0].At) || a.At.After(now) {
+			return ""
+		}
+		return a.Label
+	}
 	for _, count := range counts {
-		i := int(count.Hour.Sub(d.Hours[0].At) / time.Hour)
-		if i < 0 || i >= len(d.Hours) {
+		if within(count) == "" {
 			continue
 		}
-		d.Hours[i].Calls += count.Calls
-		d.Hours[i].Failed += count.Failed
+		h := &d.Hours[int(count.At.Sub(d.Hours[0].At)/time.Hour)]
+		h.Calls += count.Calls
+		h.Failed += count.Failed
 		d.Calls += count.Calls
 		d.Failed += count.Failed
-		a := actions[count.Label]
-		a.Label = count.Label
-		a.Calls += count.Calls
-		a.Failed += count.Failed
-		a.total += count.Total
-		a.ended += count.Ended
-		a.Longest = max(a.Longest, count.Longest)
-		a.Mean = a.total / time.Duration(max(a.ended, 1))
-		actions[count.Label] = a
-		d.Most = max(d.Most, d.Hours[i].Calls)
+		d.Most = max(d.Most, h.Calls)
 	}
-	d.Actions = slices.SortedFunc(maps.Values(actions), func(a, b action) int {
-		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Label, b.Label))
-	})
+	d.Actions = byLabel(counts, within)
 	return d
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
-//go:embed templates style.css icon.svg live.js
+//go:embed templates style.css icon.svg live.js charts.js uplot/*.js uplot/*.css
 var files embed.FS
 
 // templates are parsed once, by the first request.
@@ -42,8 +42,8 @@ type Page struct {
 	machine  *machine
 	stored   func() bool // reports whether there may be a store; reading must not make one
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
-	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
-	counts   counts // read by activity
+	activity func(ctx context.Context, since time.Time, every time.Duration) ([]storage.Activity, error)
+	counts   [len(periods)]counts // read by activity
 	// restart ends the shared processes of a server, and describes that.
 	restart func(ctx context.Context, o *settings.Options, name string) (effect string, err error)
 	asks    asker
@@ -65,9 +65,9 @@ type Page struct {
 // routes sets the handler of all paths.
 func (p *Page) routes() {
 	mux := http.NewServeMux()
-	mux.Handle("GET /style.css", http.FileServerFS(files))
-	mux.Handle("GET /icon.svg", http.FileServerFS(files))
-	mux.Handle("GET /live.js", http.FileServerFS(files))
+	for _, path := range []string{"style.css", "icon.svg", "live.js", "charts.js", "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css"} {
+		mux.Handle("GET /"+path, http.FileServerFS(files))
+	}
 	mux.HandleFunc("GET /changes", p.changes)
 	mux.HandleFunc("GET /{$}", p.show("overview", p.overview))
 	mux.HandleFunc("GET /servers", p.show("servers", p.servers))
@@ -82,6 +82,7 @@ func (p *Page) routes() {
 	mux.HandleFunc("POST /tools/{name}", p.try)
 	mux.HandleFunc("GET /calls", p.show("calls", p.calls))
 	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
+	mux.HandleFunc("GET /charts", p.show("charts", p.charts))
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
 	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.task))
 	mux.HandleFunc("POST /tasks/{id}/answer", p.answer)
