@@ -22,19 +22,19 @@ import (
 // NotAudited is the code for a call that did not run because it could not be recorded.
 const NotAudited = "AUDIT_UNAVAILABLE"
 
-// Audit returns middleware that records the calls of callers with a token, and the calls that these make. A
-// call that may change something is recorded before it runs, and does not run if it cannot be; it is answered
+// Audit returns middleware that records the calls of callers with a token, the changes by users of the page
+// who logged in, and the calls that these make. A call that may change something is recorded before it runs, and does not run if it cannot be; it is answered
 // after its end is recorded. Calls that only read, and refusals, are recorded soon after their end.
 func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 	return func(next call.Func) call.Func {
 		return func(ctx context.Context, c *call.Call) toolfold.Answer {
-			if c.Origin.Token == "" {
+			forwards := c.Entry != nil && c.Entry.Action.Forwards() // to a call that is recorded itself
+			changes := c.Entry != nil && !forwards && c.Entry.Action.Effect != toolfold.Reads
+			if c.Origin.Token == "" && (c.Origin.Caller == "" || !changes) { // the page reads what it shows all the time
 				return next(ctx, c)
 			}
 			e := entryOf(ctx, c)
 			e.Began = now()
-			forwards := c.Entry != nil && c.Entry.Action.Forwards() // to a call that is recorded itself
-			changes := c.Entry != nil && !forwards && c.Entry.Action.Effect != toolfold.Reads
 			if changes {
 				if err := log.Write(e); err != nil {
 					e.Ended, e.Code = now(), NotAudited
