@@ -325,7 +325,7 @@ func TestOtherLetters(t *testing.T) {
 func TestTooMuchToKeep(t *testing.T) {
 	t.Parallel()
 	u, file := playedServer(t, "s", beside)
-	u.Timeout = 5 * time.Minute // a race detector is slow with megabytes of JSON
+	u.Timeout, u.Server.OfferTimeout = 5*time.Minute, 5*time.Minute // a race detector is slow with megabytes of JSON
 	u.Server.MessageLimit = 64 << 20
 	dir := t.TempDir()
 	_, g := offering(t, dir, surface.Options{}, u)

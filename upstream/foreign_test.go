@@ -317,6 +317,25 @@ func TestSilentProbe(t *testing.T) {
 	}
 }
 
+// A list that does not arrive in time is left out and reported. The tools are listed.
+func TestSilentList(t *testing.T) {
+	t.Parallel()
+	at := web(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		switch m.Method {
+		case "initialize":
+			_, _ = io.WriteString(w, strings.Replace(ordinary(m), `"tools":{}`, `"tools":{},"prompts":{}`, 1))
+		case "prompts/list":
+			<-r.Context().Done()
+		default:
+			_, _ = io.WriteString(w, ordinary(m))
+		}
+	})
+	answer, err := upstream.List(t.Context(), upstream.Server{URL: at, OfferTimeout: time.Millisecond}, "1")
+	if err != nil || len(answer.Tools) != 1 || len(answer.Problems) != 1 || !strings.HasPrefix(answer.Problems[0], "prompts/list: ") {
+		t.Errorf("%v, %v", answer, err)
+	}
+}
+
 // web serves requests over HTTP as JSON, unless answer sets another type. It returns the URL.
 func web(t *testing.T, answer func(http.ResponseWriter, *http.Request, message)) string {
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

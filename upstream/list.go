@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,10 +20,9 @@ import (
 )
 
 const (
-	maxPages   = 1000             // pages of a list
-	maxNamed   = 10               // left-out entries that are named
-	maxOffered = 10_000           // entries of a list other than the list of tools
-	offerTime  = 10 * time.Second // time limit for the other lists, so that the tools do not wait longer for them
+	maxPages   = 1000   // pages of a list
+	maxNamed   = 10     // left-out entries that are named
+	maxOffered = 10_000 // entries of a list other than the list of tools
 )
 
 // List asks for all lists of the server. It closes the session if the tools cannot be listed.
@@ -206,7 +206,7 @@ func (s *Session) legacy() bool {
 
 // listOf fetches all pages of another list. On an error it also returns the entries before it.
 func (s *Session) listOf(ctx context.Context, method, member string) ([]json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.server.OfferTimeout, DefaultOfferTimeout))
 	defer cancel()
 	list, seen, cursor := []json.RawMessage{}, map[string]bool{}, ""
 	for range maxPages {

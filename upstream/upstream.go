@@ -43,6 +43,7 @@ type Server struct {
 
 	ProbeTimeout time.Duration // for the answer to server/discover; 0 = DefaultProbeTimeout
 	StartTimeout time.Duration // for a program to answer anything; 0 = DefaultStartTimeout
+	OfferTimeout time.Duration // for each list other than the list of tools, which waits for them; 0 = DefaultOfferTimeout
 	MessageLimit int64         // bytes of one message; 0 = DefaultMessageLimit
 }
 
@@ -60,6 +61,7 @@ func (s Server) Expand(ctx context.Context) (Server, error) {
 const (
 	DefaultProbeTimeout = 3 * time.Second
 	DefaultStartTimeout = time.Minute
+	DefaultOfferTimeout = 10 * time.Second
 	DefaultMessageLimit = 16 << 20
 )
 
