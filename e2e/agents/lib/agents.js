@@ -32,6 +32,7 @@ export const agents = {
     approve: ['-c', 'mcp_servers.toolfold.default_tools_approval_mode="approve"'], // approvals of a server are of that server
     program: '@openai/codex/bin/codex.js',
     prepare(dir, model, server, named = 'gpt-5') {
+      // It waits a second for the tools of a server, unless the server is required.
       write(dir, 'codex/config.toml', `model = "${named}"
 model_provider = "scripted"
 [model_providers.scripted]
@@ -46,6 +47,8 @@ ${server ? `[mcp_servers.toolfold]
 command = ${JSON.stringify(server[0])}
 args = ${JSON.stringify(server.slice(1))}
 default_tools_approval_mode = "approve"
+required = true
+startup_timeout_sec = 120
 ` : ''}`);
       return {
         args: ['exec', '--skip-git-repo-check', 'use toolfold'],
