@@ -23,8 +23,9 @@ import (
 const NotAudited = "AUDIT_UNAVAILABLE"
 
 // Audit returns middleware that records the calls of callers with a token, the changes by users of the page
-// who logged in, and the calls that these make. A call that may change something is recorded before it runs, and does not run if it cannot be; it is answered
-// after its end is recorded. Calls that only read, and refusals, are recorded soon after their end.
+// who logged in, and the calls that these make. A call that may change something is recorded before it runs, and
+// does not run if it cannot be; it is answered after its end is recorded. Calls that only read, and refusals, are
+// recorded soon after their end.
 func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 	return func(next call.Func) call.Func {
 		return func(ctx context.Context, c *call.Call) toolfold.Answer {
