@@ -34,6 +34,10 @@ type Bound struct {
 	// the field [StoredField] of that call's result. again reports that the action only reads, so that the
 	// caller can repeat the call. Nil = nothing is stored.
 	Keep func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string)
+
+	// SaveUsage returns how the caller gets the whole result of a repeated call into a file; empty if
+	// it cannot. Nil = nobody can.
+	SaveUsage func(ctx context.Context) string
 }
 
 // codeTooLong is the code of an answer that exceeds the limit and must not be cut.
@@ -52,22 +56,17 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 	if c.reply != nil && c.reply.failed { // fields and filters are for results; on an error they would drop its text
 		c.input.fields, c.input.filter = nil, ""
 	}
-	c.warnUnmatched(raw)
-	content := Project(raw, c.input.fields)
-	filtered := c.input.filter != "" && !c.failed
-	if filtered {
-		var err error
-		if content, err = c.filter(ctx, raw, content); err != nil {
-			return r.fail(ctx, c, err)
-		}
+	content, changed, err := c.selected(ctx, raw)
+	if err != nil {
+		return r.fail(ctx, c, err)
 	}
 	limit := c.bound.Bytes
 	if limit <= 0 || len(content) <= limit {
-		return c.answerOf(content, len(c.input.fields) > 0 || filtered)
+		return c.answerOf(content, changed)
 	}
+	filtered := c.input.filter != "" && !c.failed
 	ranged := slices.ContainsFunc(c.input.fields, func(field string) bool { return strings.Contains(field, "[") })
 	if c.target.pages && !ranged && !filtered {
-		var err error
 		if raw, err = r.fewer(ctx, c, raw, limit-forWarnings); err != nil {
 			return r.fail(ctx, c, err)
 		}
@@ -81,6 +80,18 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 		content = c.cut(ctx, content)
 	}
 	return c.answerOf(content, true)
+}
+
+// selected returns the fields that a call selects in a result, or what its filter makes of them. It
+// reports whether this may differ from the result.
+func (c *Call) selected(ctx context.Context, raw json.RawMessage) (content json.RawMessage, changed bool, err error) {
+	c.warnUnmatched(raw)
+	content = Project(raw, c.input.fields)
+	if c.input.filter == "" || c.failed {
+		return content, len(c.input.fields) > 0, nil
+	}
+	content, err = c.filter(ctx, raw, content)
+	return content, true, err
 }
 
 // answerOf returns the answer with this result. changed reports that it is not the action's own
@@ -128,7 +139,7 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 		if c.input.filter != "" {
 			how = "; have " + callctx.ArgJQ + " make less"
 		}
-		c.input.warnings = append(c.input.warnings, warning+k.summary()+how)
+		c.input.warnings = append(c.input.warnings, warning+k.summary()+how+c.orSave(ctx))
 		if c.bound.Keep != nil {
 			c.answerID, _ = c.bound.Keep(ctx, whole, true) // for clients that read resources
 		}
@@ -143,10 +154,22 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 		k.prefix = ""
 		warning += k.summary() + "; the rest is not kept"
 	} else {
-		warning += k.summary() + "; " + usage + " has it for a while, ask with " + callctx.ArgFields
+		warning += k.summary() + "; " + usage + " has it for a while, ask with " + callctx.ArgFields + c.orSave(ctx)
 	}
 	c.input.warnings = append(c.input.warnings, warning)
 	return content
+}
+
+// orSave returns the end of a warning about a cut: how a repeated call gets the whole result into a
+// file. It is empty if the call may change something.
+func (c *Call) orSave(ctx context.Context) string {
+	if c.bound.SaveUsage == nil || !c.Entry.Action.Hints().ReadOnly {
+		return ""
+	}
+	if usage := c.bound.SaveUsage(ctx); usage != "" {
+		return "; or " + usage
+	}
+	return ""
 }
 
 // The result fields of a list that show how it continues.
@@ -183,7 +206,8 @@ func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room i
 		if len(c.input.fields) > 0 {
 			c.input.fields = append(slices.Clone(c.input.fields), hasMore, nextCursor)
 		}
-		c.input.warnings = append(c.input.warnings, fmt.Sprintf("%d of %d entries fit: continue with %s", fitting, all, nextCursor))
+		c.input.warnings = append(c.input.warnings,
+			fmt.Sprintf("%d of %d entries fit: continue with %s%s", fitting, all, nextCursor, c.orSave(ctx)))
 	}
 	return raw, nil
 }

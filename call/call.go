@@ -34,6 +34,7 @@ type Call struct {
 
 	runner  *Runner
 	bound   Bound
+	save    callctx.Save
 	args    *arguments
 	target  *target
 	refusal *toolfold.Error // why Entry is nil
@@ -65,6 +66,9 @@ type Runner struct {
 
 	// whole runs the calls that actions make, see [toolfold.Do]: by every name, with full answers.
 	whole *Runner
+
+	// save stores the results of calls; nil = results are answers.
+	save callctx.Save
 
 	// isListed reports whether a name is in the caller's list; nil = not checked.
 	isListed func(ctx context.Context, name string) bool
@@ -134,7 +138,7 @@ func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) too
 
 func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) toolfold.Answer {
 	ctx = callctx.With[toolfold.Caller](ctx, r.whole)
-	c := &Call{Name: name, Raw: raw, Origin: toolfold.OriginOf(ctx), runner: r, bound: r.bound}
+	c := &Call{Name: name, Raw: raw, Origin: toolfold.OriginOf(ctx), runner: r, bound: r.bound, save: r.save}
 	names := r.resolver(c.Origin.Rights)
 	if c.args, c.refusal = parseArguments(raw); c.refusal == nil {
 		c.target, c.refusal = names.resolve(name, c.args)
@@ -147,10 +151,15 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	}
 	answer := r.run(ctx, c)
 	if forward := c.input.forward; forward != nil && answer.Err == nil {
-		if forwards == 0 {
+		switch {
+		case forwards == 0:
 			answer = toolfold.Errorf(toolfold.InvalidInput, "%s calls itself", c.Entry.Title()).
 				WithHint("name the action to run").Answer()
-		} else {
+		case forward.Save != nil && r.save != nil:
+			answer = toolfold.Errorf(toolfold.InvalidInput, "the result is to be saved twice").WithHint("name the action to run").Answer()
+		case forward.Save != nil:
+			answer = r.inner.saving(forward.Save).call(ctx, forward.Name, forward.Arguments, forwards-1)
+		default:
 			answer = r.inner.call(ctx, forward.Name, forward.Arguments, forwards-1)
 		}
 	}
@@ -232,10 +241,13 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 			About(toolfold.ProblemRefused, choice).
 			WithHint("leave %s out, or call %s through tool_call", choice, c.Entry.Action.FullName()))
 	}
-	if answer, deferred := c.tryDefer(ctx); deferred {
-		return answer
+	if c.save == nil { // a task would have the result later
+		if answer, deferred := c.tryDefer(ctx); deferred {
+			return answer
+		}
 	}
-	raw, forward, err := c.invoke(withoutDeferral(ctx))
+	ctx = withoutDeferral(ctx)
+	raw, forward, err := c.invoke(ctx)
 	if err != nil {
 		return r.fail(ctx, c, err)
 	}
@@ -244,6 +256,9 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 		return toolfold.Answer{}
 	}
 	c.warnEmpty(raw)
+	if c.save != nil {
+		return r.saved(ctx, c, raw)
+	}
 	return r.bounded(ctx, c, raw)
 }
 
@@ -258,7 +273,10 @@ func (c *Call) invoke(ctx context.Context) (json.RawMessage, *callctx.Forward, e
 	ctx = callctx.With(ctx, callctx.Warning(func(text string) { c.input.warn("%s", text) }))
 	if c.target.pages {
 		room := max(0, c.bound.Bytes-forWarnings)
-		if c.input.filter != "" {
+		switch {
+		case c.save != nil:
+			room = maxSaved
+		case c.input.filter != "":
 			room = maxFiltered
 		}
 		ctx = callctx.WithRoom(ctx, room)

@@ -37,7 +37,7 @@ func TestFilters(t *testing.T) {
 		{"memory.export", `{"prefix":"k","jq":"[.data[].value.n] | add"}`, `{"result":435}`}, // longer than the limit of an answer
 		{"memory.list", `{"prefix":"k","limit":4,"jq":".keys | length"}`, `{"result":4,"warnings":["jq read one page; cursor `},
 		{"memory.list", `{"prefix":"k","limit":4,"include_fields":["keys.key"],"jq":".keys | length"}`, `["jq read one page; cursor `},
-		{"memory.export", `{"prefix":"k","jq":".data"}`, `have jq make less"]}`},
+		{"memory.export", `{"prefix":"k","jq":".data"}`, `have jq make less; or tool_call with saveTo writes it whole to a file"]}`},
 		{"memory.store", `{"key":"new","value":1,"jq":".key[]"}`, `"warnings":["it was done, and this is the whole result: jq failed: `},
 		{"memory.get", `{"key":"new","jq":".value"}`, `{"result":1}`},
 		{"memory.get", `{"key":"k03","jql":".value"}`, `did you mean \"jq\"?`},

@@ -74,6 +74,7 @@ type checkResult struct {
 	warnings []string
 	problems []toolfold.Problem
 	dropped  []toolfold.Problem // names that no action has: warnings if the call runs
+	sized    bool               // the call chose the size of a page
 	lost     bool               // nothing but the action came, though more is required
 	forward  *callctx.Forward   // the call that stands in for this one, once it ran
 }
@@ -140,6 +141,7 @@ func (t *target) normalise(args *arguments) checkResult {
 			p.warn("%s", text)
 		}
 		p.dropObsolete(t, args)
+		_, p.sized = args.values[t.Spelling(callctx.ArgLimit)]
 		args.complete(t)
 		p.unbindCursor(t, args)
 	}

@@ -19,6 +19,7 @@ type reply struct {
 	raw     json.RawMessage // the CallToolResult
 	members ordered.Map
 	form    form
+	isList  bool              // value has the list that is the text as JSON
 	media   []json.RawMessage // blocks
 	failed  bool
 }
@@ -62,7 +63,7 @@ func (r *reply) blocks() (blocks []json.RawMessage) {
 // copied.
 func (r *reply) value() json.RawMessage {
 	var parts []json.RawMessage
-	r.media = nil
+	r.media, r.isList = nil, false
 	for _, block := range r.blocks() {
 		if isMedia(block) {
 			r.media = append(r.media, block)
@@ -84,7 +85,7 @@ func (r *reply) value() json.RawMessage {
 		r.form = inJSON
 		return inside
 	case structured == nil && bytes.HasPrefix(inside, []byte("[")):
-		r.form = inJSON
+		r.form, r.isList = inJSON, true
 		return slices.Concat([]byte(`{"result":`), inside, []byte("}"))
 	case structured == nil && single:
 		r.form = inText

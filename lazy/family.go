@@ -21,6 +21,7 @@ var (
 	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also disabled tools, with the reason."}
 	id        = toolfold.UUID("id", "Id of the answer.")
 	arguments = toolfold.Object{Name: callctx.ForwardArguments, Doc: "Action arguments, as in a direct call."}
+	saveTo    = toolfold.String{Name: saveToName, Doc: "New file in the workspace for the whole result; the answer is short."}
 )
 
 //go:embed asks.txt
@@ -95,17 +96,20 @@ var Family = toolfold.Family{
 		Example:  `{"id": "00000000-0000-4000-8000-000000000001"}`,
 		Run:      toolfold.Method((*Service).Rest),
 	}, {
-		Name:     "call",
-		Legacy:   toolfold.Was("tool_call"),
-		Summary:  "Run any action by name; the result is that action's.",
-		Words:    "run, execute, invoke, dispatch, not listed",
+		Name:    "call",
+		Legacy:  toolfold.Was("tool_call"),
+		Summary: "Run actions by name.",
+		Words:   "run, execute, invoke, dispatch, not listed",
+		Doc: "The result is that action's. saveTo writes all of it, every page of a list, to a new file: JSON, a text as it is, " +
+			"an image as its bytes.",
 		Apart:    true,
 		Required: toolfold.Fields{name},
-		Optional: toolfold.Fields{arguments},
+		Optional: toolfold.Fields{arguments, saveTo.With(toolfold.Added())},
 		Effect:   toolfold.Runs,
 		Example:  `{"name": "memory.get", "arguments": {"key": "team/rules"}}`,
 		Related:  []string{"tools.find"},
-		Run:      toolfold.Method((*Service).call),
+		Run:      toolfold.Method((*Service).callSaving),
+		Writes:   toolfold.Files((*Service).Writes),
 	}},
 }
 
@@ -188,8 +192,14 @@ type RestOut struct {
 	Hint   string          `json:"hint,omitempty" doc:"Next step when it is gone."`
 }
 
-// CallIn are the arguments of tools.call.
+// CallIn are the arguments of tools.call on servers without files for results.
 type CallIn struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
+}
+
+// SavingIn are the arguments of tools.call.
+type SavingIn struct {
+	CallIn
+	SaveTo string `json:"saveTo"` // empty = the result is the answer
 }

@@ -19,6 +19,7 @@ type Discovery struct {
 	view   func(*toolfold.Rights) *View
 	onGrow func(context.Context)
 
+	files    Files // nil = no files for results
 	now      func() time.Time
 	absent   func() []Row // nil = no such servers
 	withheld func(name string, within *toolfold.Rights) *toolfold.Error

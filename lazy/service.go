@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/internal/text/suggest"
@@ -19,11 +18,22 @@ const maxNames = 50
 // Service runs the discovery actions on a surface.
 type Service struct {
 	discovery *Discovery
+	files     Files
 }
 
-// Mount returns the discovery family of a surface.
-func Mount(d *Discovery) *toolfold.Family {
-	mounted, err := toolfold.Mount(Family, func(context.Context) (*Service, error) { return &Service{d}, nil })
+// Mount returns the discovery family of a surface. Results of calls cannot be saved.
+func Mount(d *Discovery) *toolfold.Family { return mount(withoutFiles(Family), &Service{discovery: d}) }
+
+// MountWithFiles returns the discovery family of a surface, with files for results of calls.
+func MountWithFiles(d *Discovery, files Files) *toolfold.Family {
+	if d != nil {
+		d.files = files
+	}
+	return mount(Family, &Service{d, files})
+}
+
+func mount(f toolfold.Family, s *Service) *toolfold.Family {
+	mounted, err := toolfold.Mount(f, func(context.Context) (*Service, error) { return s, nil })
 	if err != nil {
 		panic(err) // an action of Family runs another service's method
 	}
@@ -242,9 +252,4 @@ func (s *Service) Rest(ctx context.Context, in RestIn) (RestOut, error) {
 		return RestOut{Hint: forgotten}, nil
 	}
 	return RestOut{Found: true, Answer: answer}, nil
-}
-
-// call forwards to another action.
-func (s *Service) call(_ context.Context, in CallIn) (callctx.Forward, error) {
-	return callctx.Forward{Name: in.Name, Arguments: in.Arguments}, nil
 }

@@ -26,6 +26,7 @@ type View struct {
 	names    entry.Names
 	absence  func(name string) *toolfold.Error // see [ViewOptions]
 	within   *toolfold.Rights                  // see [ViewOptions]
+	unsaved  string                            // see [ViewOptions]
 
 	list    []ListedTool                      // by tools/list
 	byName  map[string]entry.Tool             // tools by name
@@ -63,6 +64,9 @@ type ViewOptions struct {
 	// Within limits what the caller may know of, see [toolfold.Rights]; nil = everything.
 	Within *toolfold.Rights
 
+	// Unsaved is why the caller may not write results to files; empty = it may. See [Saving].
+	Unsaved string
+
 	// Refused has the forbidden actions, with the reason, by family; nil if the caller may not know
 	// them.
 	Refused map[string][]string
@@ -72,7 +76,7 @@ type ViewOptions struct {
 func NewView(o ViewOptions) *View {
 	v := &View{
 		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names, absence: o.Absence,
-		within:    o.Within,
+		within: o.Within, unsaved: o.Unsaved,
 		list:      List(Within(o.Tools, o.Tier), o.Level),
 		catalogue: o.Catalogue, byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
 		byID: map[string]*toolfold.Action{}, servers: map[string][]*toolfold.Family{}, serverNames: map[string][]serverName{},

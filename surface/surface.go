@@ -218,8 +218,9 @@ func New(o Options) *Surface {
 	keep := func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string) {
 		return s.Discovery.Keep(ctx, answer, again)
 	}
+	saveUsage := func(ctx context.Context) string { return s.Discovery.SaveUsage(ctx) }
 	client := func(r *toolfold.Rights) *call.Resolver { return s.view(r).resolvers().client }
-	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: keep}).WithResolver(client)
+	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: keep, SaveUsage: saveUsage}).WithResolver(client)
 	s.Discovery = lazy.NewDiscovery(
 		func(r *toolfold.Rights) *lazy.View { return s.view(r).View },
 		func(ctx context.Context) { s.onGrow(ctx) },
@@ -291,7 +292,8 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	}
 	v := &view{resolvers: sync.OnceValue(func() resolvers { return s.resolversOf(now, families, r) })}
 	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: tools,
-		Disabled: disabled, Refused: s.exclusions(there, r), Within: within, Names: v, Absence: func(name string) *toolfold.Error {
+		Disabled: disabled, Refused: s.exclusions(there, r), Within: within,
+		Unsaved: cmp.Or(lazy.Saving(s.rights), lazy.Saving(r)), Names: v, Absence: func(name string) *toolfold.Error {
 			return v.resolvers().names.Absence(name)
 		}})
 	return v

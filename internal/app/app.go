@@ -113,7 +113,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	var m mounter
 	if h.GatewayOnly {
 		mount(&m, script.Family, always(h.scripts()))
-		return append(m.families, lazy.Mount(h.Discovery)), m.err
+		return append(m.families, lazy.MountWithFiles(h.Discovery, resultFiles{h.Files.Workspace})), m.err
 	}
 	runner := h.runner()
 	mount(&m, memory.Family, openStore(h, func(db *storage.DB) *memory.Service {
@@ -171,7 +171,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		return telemetry.New(db.Metrics(), h.Now)
 	}))
 	mount(&m, config.Family, always(config.New(h.Files, tryProvider(runner.Providers))))
-	return append(m.families, lazy.Mount(h.Discovery)), m.err
+	return append(m.families, lazy.MountWithFiles(h.Discovery, resultFiles{h.Files.Workspace})), m.err
 }
 
 // OfGateway reports whether a family is also served without the workbench: discovery and scripts.

@@ -83,3 +83,29 @@ func TestSessionPolicy(t *testing.T) {
 		t.Errorf("applied to a session that has ended: %s", answer.Content)
 	}
 }
+
+// A policy of a session applies to files for results too, before the action runs.
+func TestSessionPolicyOfSavedResults(t *testing.T) {
+	t.Parallel()
+	b := workbench.New(t, surface.Options{})
+	lead := callctx.With(t.Context(), toolfold.Origin{Session: "lead"})
+	call := func(name, args string) toolfold.Answer { return b.Runner.Call(lead, name, json.RawMessage(args)) }
+	if answer := call("guard.apply", `{"sessionId":"`+workbench.Session+`","policyId":"bugfix"}`); answer.Err != nil {
+		t.Fatalf("%s", answer.Content)
+	}
+	const store = `{"name":"memory.store","arguments":{"key":"once","value":1,"ifAbsent":true},"saveTo":"`
+	answer := call("tools.call", store+`src/contracts/a.json"}`)
+	if answer.Err == nil || answer.Err.Code != guard.Violation ||
+		!strings.Contains(string(answer.Content), "forbiddenPaths has **/contracts/**") {
+		t.Errorf("%s", answer.Content)
+	}
+	answer = call("tool_call", store+`src/a.json"}`)
+	if answer.Err != nil || !strings.Contains(string(answer.Content), `"path":"src/a.json"`) {
+		t.Errorf("%s", answer.Content)
+	}
+	for name, exists := range map[string]bool{"src/contracts": false, "src/a.json": true} {
+		if _, err := os.Stat(filepath.Join(b.Workspace, name)); (err == nil) != exists {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -14,7 +14,27 @@ import (
 type Forward struct {
 	Name      string
 	Arguments json.RawMessage
+
+	// Save receives the whole result of the call, unless the call fails. Nil = the result becomes the answer.
+	Save Save
 }
+
+// Save stores a result and returns the object that becomes the answer in its place. After an error,
+// whose text is for the caller, the result becomes the answer as usual.
+type Save func(ctx context.Context, result Whole) (answer any, err error)
+
+// Whole is a result without a limit, in the form of a file.
+type Whole struct {
+	MimeType string
+	Data     []byte
+	Items    int // of a list, with all its pages; zero for other results
+}
+
+// TypeJSON and TypeText are the media types of results that are not encoded bytes.
+const (
+	TypeJSON = "application/json"
+	TypeText = "text/plain"
+)
 
 // DefaultRoom is the default maximum of bytes of an answer to a client, about 8,000 tokens.
 const DefaultRoom = 28_000
