@@ -119,7 +119,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	mount(&m, memory.Family, openStore(h, func(db *storage.DB) *memory.Service {
 		service := memory.New(db.Memory(h.NoteHistory), h.Now)
 		service.Namespace, service.Workspace, service.ByCaller = h.MemoryNamespace, h.WorkspaceName, h.NotesByCaller
-		service.ForAll, service.History = h.MemoryScope == memory.User, h.NoteHistory
+		service.ForAll, service.History, service.Folder = h.MemoryScope == memory.User, h.NoteHistory, h.Files.Workspace
 		if h.Caller != nil {
 			service.Caller = h.Caller
 		}

@@ -56,7 +56,7 @@ var asksText string
 
 // Family declares the ability tool.
 var Family = toolfold.Family{
-	Name: "ability", Summary: "Knowledge texts for agents", Category: "agents", Tier: toolfold.Standard,
+	Name: "ability", Summary: "Knowledge for agents", Category: "agents", Tier: toolfold.Standard,
 	Words: "skills, guidelines, knowledge, how-to, prompts, instructions, cheat sheet, playbook, style guide, handbook, library",
 	Doc: "Abilities are registered, or are files " + Folder + "/*.md with register's parameters, version and author as YAML front matter, " +
 		"or folders there with a SKILL.md. " +

@@ -27,7 +27,7 @@ var asksText string
 
 // Family declares the config tool.
 var Family = toolfold.Family{
-	Name: "config", Summary: "toolfold's own settings", Category: "settings", Tier: toolfold.Core,
+	Name: "config", Summary: "toolfold's settings", Category: "settings", Tier: toolfold.Core,
 	Words: "configuration, options, preferences, knobs",
 	Doc: "Flags go before the environment, local settings before global ones, these before defaults. " +
 		"A running server keeps the settings it started with.",

@@ -1,9 +1,15 @@
 package memory
 
-import "github.com/toolfold/toolfold"
+import (
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/run/workspace"
+)
 
 // maxCursor is enough for a cursor with the longest namespace, key and workspace of any characters.
 const maxCursor = 10_000
+
+// dataName is the name of the list of entries, in import and in the result of export.
+const dataName = "data"
 
 // Scopes of store.
 const (
@@ -39,6 +45,7 @@ var (
 	purge     = toolfold.Bool{Name: "purge", Doc: "Remove earlier versions too: no restore."}
 	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only report, delete nothing."}
 	data      = entriesWith(value)
+	file      = toolfold.String{Name: "path", Doc: "File of the workspace with them, such as a saved export.", MaxLen: workspace.MaxPath}
 
 	// The other fields of a result of export, so that import accepts it unchanged.
 	answer = toolfold.Fields{
@@ -53,7 +60,7 @@ var (
 // entriesWith declares a list of entries to import. Each entry is checked on its own, so that an
 // invalid one does not fail the call.
 func entriesWith(value toolfold.Field) toolfold.List {
-	return toolfold.List{Name: "data", Doc: "Entries, as export returns them.", Of: toolfold.Object{
+	return toolfold.List{Name: dataName, Doc: "Entries, as export returns them.", Of: toolfold.Object{
 		Required: toolfold.Fields{key, value},
 		Optional: toolfold.Fields{
 			namespace, storedAt.With(toolfold.Added()), tags.With(toolfold.AtMost(maxTags), toolfold.Added()),

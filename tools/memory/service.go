@@ -29,6 +29,7 @@ const (
 	maxKeysRead = 100
 	maxNamed    = 100 // keys and errors in the result of a change
 	maxTags     = 20  // of an entry
+	maxDepth    = 195 // levels of an imported value; arguments have 200, with those above a value
 
 	maxTTL = 10 * 366 * 24 * 3600 * 1000 // milliseconds, ten years
 
@@ -53,6 +54,9 @@ const (
 
 // Service runs the memory actions. It is safe for concurrent use.
 type Service struct {
+	// Folder is the workspace's folder, for files to import; empty = there are no files.
+	Folder string
+
 	// Namespace is the namespace of calls without one. If it is empty, calls on single entries use
 	// "default", and searches and lists cover all namespaces.
 	Namespace string

@@ -98,7 +98,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		}
 		if bytes, is := omitted[h.ID]; is {
 			x = ExportItem{Key: e.Key, Namespace: e.Namespace, Workspace: x.Workspace, Bytes: bytes, Omitted: true}
-			out.Message = "omitted entries are too long for an answer: toolfold call memory.export has them whole"
+			out.Message = "omitted entries are too long for an answer: tools.call with saveTo, and toolfold call memory.export, have them whole"
 		}
 		if values += x.values(); values > maxValues && len(out.Data) > 0 {
 			fit = i
@@ -164,9 +164,27 @@ var entry = toolfold.Object{
 	Optional: toolfold.Fields{namespace, storedAt, tags.With(toolfold.AtMost(maxTags)), expiresAt, project},
 }
 
-// Import stores the valid entries of a list.
+// Import stores the valid entries of a list. Of a file it stores all entries that have not expired, or
+// none if one of them is invalid.
 func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	out := ImportOut{ImportedAt: s.now()}
+	switch {
+	case in.Data == nil && in.Path == "":
+		return out, (&toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{
+			{Path: "/" + dataName, Kind: toolfold.ProblemMissing},
+		}}).WithHint("give data, or path to import a file of the workspace")
+	case in.Data != nil && in.Path != "":
+		return out, toolfold.Errorf(toolfold.InvalidInput, "data and path are both given; nothing was stored").
+			About(toolfold.ProblemRefused, dataName, file.Name).WithHint("give one of them")
+	}
+	var from importFile
+	if in.Path != "" {
+		var err error
+		if from, err = s.readFile(in.Path); err != nil {
+			return out, err
+		}
+		in.Data, in.HasMore = from.entries, from.hasMore
+	}
 	reject := func(index int, reason string) {
 		if out.Failed++; out.Failed <= maxNamed {
 			out.Errors = append(out.Errors, ImportProblem{index, reason})
@@ -175,6 +193,10 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	var entries []Entry
 	for i, raw := range in.Data {
 		e, err := readEntry(raw)
+		if err != nil && in.Path != "" {
+			from.invalid = append(from.invalid, ImportProblem{i, err.Message})
+			continue
+		}
 		if err != nil {
 			reject(i, err.Message)
 			continue
@@ -190,6 +212,9 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 		}
 		e.Words = IndexText(e)
 		entries = append(entries, e)
+	}
+	if len(from.invalid) > 0 {
+		return ImportOut{}, from.refusal(in.Path)
 	}
 	for part := range slices.Chunk(entries, maxMany) { // other writers can run between two transactions
 		stored, err := s.store.Import(ctx, part, in.Overwrite, out.ImportedAt)
@@ -217,10 +242,10 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 	}
 	if members["omitted"] == true {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "the entry was too long for the answer of export and is not here: "+
-			"export it with toolfold call memory.export")
+			"export it by tools.call with saveTo, or with toolfold call memory.export")
 	}
-	if isCut(members["value"]) {
-		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "value was cut to fit into an answer: it is not whole")
+	if reason := fault(members["value"], 0); reason != "" {
+		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "value %s", reason)
 	}
 	maps.DeleteFunc(members, func(_ string, member any) bool { return member == nil })
 	if problems := entry.Param().Check(members); len(problems) > 0 {
@@ -246,19 +271,30 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 	}, nil
 }
 
-// isCut reports whether a text in a value was cut in a response.
-func isCut(value any) bool {
+// fault returns why a value cannot be imported; empty if it can. The arguments of a call cannot nest
+// deeper or have greater numbers either, but files can.
+func fault(value any, depth int) string {
+	if depth > maxDepth {
+		return fmt.Sprintf("nests deeper than %d levels", maxDepth)
+	}
+	reason := ""
 	switch v := value.(type) {
 	case string:
-		return shorten.IsCut(v)
+		if shorten.IsCut(v) {
+			return "was cut to fit into an answer: it is not whole"
+		}
+	case json.Number:
+		if _, err := v.Float64(); err != nil {
+			return "has a number beyond 64-bit floating point"
+		}
 	case []any:
-		return slices.ContainsFunc(v, isCut)
+		for _, item := range v {
+			reason = cmp.Or(reason, fault(item, depth+1))
+		}
 	case map[string]any:
 		for _, member := range v {
-			if isCut(member) {
-				return true
-			}
+			reason = cmp.Or(reason, fault(member, depth+1))
 		}
 	}
-	return false
+	return reason
 }

@@ -234,10 +234,11 @@ type ExportItem struct {
 	ExpiresAt *time.Time      `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
-// ImportIn holds the arguments of import. Each entry is checked on its own. HasMore comes from the
-// export of Data; its other fields are accepted and ignored.
+// ImportIn holds the arguments of import: Data or Path. Each entry is checked on its own. HasMore
+// comes from the export of Data; its other fields are accepted and ignored.
 type ImportIn struct {
 	Data      []json.RawMessage `json:"data"`
+	Path      string            `json:"path"`
 	Overwrite bool              `json:"overwrite"`
 	Namespace string            `json:"namespace"`
 
@@ -260,7 +261,7 @@ type ImportOut struct {
 
 // ImportProblem is an entry that was not imported.
 type ImportProblem struct {
-	Index   int    `json:"index" doc:"Place of the entry in data, from 0."`
+	Index   int    `json:"index" doc:"Place of the entry in the list, from 0."`
 	Message string `json:"message" doc:"Why it is bad."`
 }
 

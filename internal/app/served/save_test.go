@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/text/tokens"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -424,5 +425,78 @@ func TestSaveToFromScripts(t *testing.T) {
 	text := m.refused("script", fmt.Sprintf(`{"action":"read","code":%q}`, strings.Replace(code, "f.json", "g.json", 1)))
 	if !strings.Contains(text, "does more than read") || len(m.files()) != 1 {
 		t.Errorf("%s, %v", text, m.files())
+	}
+}
+
+// 2,000 notes move from one store to another by two calls. The figures are in docs/backup.md.
+func TestNotesMoveAsFile(t *testing.T) {
+	t.Parallel()
+	const notes = 2000
+	from, to := newMachine(t, "memory:", permission.Rules{}, 0), newMachine(t, "memory:", permission.Rules{}, 28_000)
+	cut := newMachine(t, "memory:", permission.Rules{}, 28_000)
+	var entries []string
+	for i := range notes {
+		entries = append(entries, fmt.Sprintf(`{"key":"team/decision-%04d","tags":["release"],"value":{"number":%d,"owner":"Ann","text":`+
+			`"Decision %d: the freeze begins on Friday at noon. Ask before a deployment to production, and write the reason into the `+
+			`change log: who asked, what changed, which checks ran, and how to take it back. Exceptions need a second reviewer from `+
+			`another team, who was not part of the change, and end with the next release."}}`, i, i, i))
+	}
+	all := `{"action":"import","data":[` + strings.Join(entries, ",") + `]}`
+	for _, m := range []machine{from, cut} {
+		if out := m.does("memory", all); out["imported"] != float64(notes) {
+			t.Fatal(out)
+		}
+	}
+	cost := func(texts ...string) (sum int) {
+		for _, text := range texts {
+			n, err := tokens.Count(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+		return sum
+	}
+
+	export, load := saves("memory.export", `{}`, "notes.json"), `{"action":"import","path":"notes.json"}`
+	saved := textOf(from.call(mcptest.ModernMeta, "tool_call", export))
+	file := from.file("notes.json")
+	if err := os.WriteFile(filepath.Join(to.dir, "notes.json"), []byte(file), 0o600); err != nil { // to the other workspace
+		t.Fatal(err)
+	}
+	loaded := textOf(to.call(mcptest.ModernMeta, "memory", load))
+	if !strings.Contains(saved, `"items":2000`) || !strings.Contains(loaded, `"imported":2000,"skipped":0,"failed":0`) {
+		t.Fatalf("%s, %s", saved, loaded)
+	}
+	to.does("tool_call", saves("memory.export", `{}`, "again.json"))
+	entriesOf := func(text string) string { return text[strings.Index(text, `"data":`):] }
+	if entriesOf(to.file("again.json")) != entriesOf(file) {
+		t.Error("the notes of the other store differ")
+	}
+	byFile := cost(export, saved, load, loaded)
+
+	through, pages := 0, 0
+	for cursor := ""; ; {
+		pages++
+		arguments, _ := json.Marshal(map[string]any{"action": "export", "limit": 1000, "cursor": cursor})
+		if cursor == "" {
+			arguments = []byte(`{"action":"export","limit":1000}`)
+		}
+		answer := textOf(cut.call(mcptest.ModernMeta, "memory", string(arguments)))
+		var page struct {
+			Data       json.RawMessage `json:"data"`
+			NextCursor string          `json:"nextCursor"`
+		}
+		if err := json.Unmarshal([]byte(answer), &page); err != nil {
+			t.Fatal(err)
+		}
+		through += cost(string(arguments), answer, `{"action":"import","data":`+string(page.Data)+`}`, loaded)
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	t.Logf("%d notes, %d bytes: %d tokens by a file, %d tokens through the context in %d pages", notes, len(file), byFile, through, pages)
+	if byFile > 300 || byFile*500 > through {
+		t.Errorf("a file takes %d tokens, the context %d", byFile, through)
 	}
 }
