@@ -142,7 +142,16 @@ func (s scriptRuns) Resume(ctx context.Context, id string, outcomes map[string]j
 	return service.Resume(ctx, id, outcomes)
 }
 
-// Source implements [script.Runs].
+// Last implements [script.Runs].
+func (s scriptRuns) Last(ctx context.Context) (id string, err error) {
+	service, err := s.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	last, _, err := service.LastCall(ctx, work.Script, callerOf(ctx))
+	return last.ID, err
+}
+
 func (s scriptRuns) Source(ctx context.Context, id string) (string, error) {
 	service, err := s.open(ctx)
 	if err != nil {

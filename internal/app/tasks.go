@@ -2,8 +2,12 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+
+	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
@@ -50,8 +54,24 @@ func (k keeper) keep(ctx context.Context, call serve.TaskCall) (id string, err e
 			return "", err
 		}
 	}
-	return service.Keep(ctx, task.Call{Tool: call.Action, Arguments: call.Arguments}, task.Call{Tool: call.Name, Arguments: call.Raw},
-		call.Client)
+	return service.Keep(ctx, task.Kept{
+		Call: task.Call{Tool: call.Action, Arguments: call.Arguments}, ClientCall: &task.Call{Tool: call.Name, Arguments: call.Raw},
+		Client: call.Client, Caller: callerOf(ctx),
+	})
+}
+
+// process distinguishes the sessions of this process from those of others.
+var process = uuid.NewString()
+
+// callerOf returns a digest that identifies the session of a call, or its caller if there is no session.
+func callerOf(ctx context.Context) string {
+	from := toolfold.OriginOf(ctx)
+	id := "caller " + from.Token
+	if from.Session != "" {
+		id = "session " + process + " " + from.Session
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:12])
 }
 
 // Find implements [serve.Tasks]. Callers see a task call if its action exists for them, and if they

@@ -72,9 +72,8 @@ var Family = toolfold.Family{
 		Summary: "Make a script callable by name.",
 		Words:   "reuse a program",
 		Doc: "Names are lower-case letters, digits, dashes and underscores. description and inputSchema may stand in the code: " +
-			headBegin + ", YAML, " + headEnd + ", each on its own line.",
+			headBegin + ", YAML, " + headEnd + ", each on its own line. Without code and id, your last script.run that ended well is saved.",
 		Required: toolfold.Fields{name},
-		Either:   toolfold.Fields{code, id},
 		Optional: toolfold.Fields{code, id, description, inputSchema, overwrite.With(toolfold.Default(false))},
 		Effect:   toolfold.Sets,
 		Example:  `{"name": "count-notes", "code": "return (await memory.list({})).total", "description": "Number of notes."}`,

@@ -34,6 +34,10 @@ type Runs interface {
 	// the journal of the run: nil for a call that was not done. Calls without an outcome stay unknown.
 	Resume(ctx context.Context, id string, outcomes map[string]json.RawMessage) error
 
+	// Last returns the id of the last run of the caller that ended well, among the runs of its session if
+	// it has one. It returns an empty id if there is no such run.
+	Last(ctx context.Context) (id string, err error)
+
 	// Source returns the script that a run runs.
 	Source(ctx context.Context, id string) (string, error)
 }

@@ -35,6 +35,8 @@ func (k *keep) Ended(_ context.Context, id string) (script.Result, bool, error) 
 
 func (k *keep) Resume(context.Context, string, map[string]json.RawMessage) error { return nil }
 
+func (k *keep) Last(context.Context) (string, error) { return "", nil }
+
 func (k *keep) Source(context.Context, string) (string, error) { return "", nil }
 
 // The cancel of a call ends the run that it began or goes on with, and not one that it only waits for.

@@ -93,6 +93,9 @@ func (s *Service) Save(ctx context.Context, in SaveIn) (SaveOut, error) {
 		old.Source = workspace.Registered
 		out.Replaced, out.Message = old, "replaced "+next.Name
 	}
+	if in.Code == "" && in.ID == "" {
+		out.Message += ", from your last run: " + next.beginning()
+	}
 	files, _, err := s.library.inFiles(ctx)
 	if file, has := files[next.Name]; has {
 		out.Message += ", which goes before the file " + file.File
@@ -112,13 +115,10 @@ func (s *Service) newScript(ctx context.Context, in SaveIn) (next Script, err er
 	case in.Code != "" && in.ID != "":
 		return next, toolfold.Errorf(toolfold.InvalidInput, "id excludes code").About(toolfold.ProblemRefused, id.Param().Name).
 			WithHint("id saves the script of that run, code another one")
-	case in.Code == "" && in.ID == "":
-		return next, toolfold.Errorf(toolfold.InvalidInput, "there is nothing to save").About(toolfold.ProblemMissing, code.Name).
-			WithHint("give code, or the id of a run whose script to save")
-	case in.ID != "" && s.runs == nil:
+	case in.Code == "" && s.runs == nil:
 		return next, noRuns()
-	case in.ID != "":
-		if in.Code, err = s.runs.Source(ctx, in.ID); err != nil {
+	case in.Code == "":
+		if in.Code, err = s.ran(ctx, in.ID); err != nil {
 			return next, err
 		}
 	}
@@ -151,6 +151,31 @@ func (s *Service) newScript(ctx context.Context, in SaveIn) (next Script, err er
 	next.Digest = next.digest()
 	next.Rights, err = toolfold.OriginOf(ctx).Rights.And(s.library.Rights).Narrow("")
 	return next, err
+}
+
+// ran returns the script of a run, or of the last run of the caller that ended well if id is empty.
+func (s *Service) ran(ctx context.Context, id string) (code string, err error) {
+	if id == "" {
+		if id, err = s.runs.Last(ctx); err != nil {
+			return "", err
+		}
+	}
+	if id == "" {
+		return "", toolfold.Errorf(toolfold.InvalidInput, "you have run no script that ended well, so there is nothing to save").
+			About(toolfold.ProblemMissing, "code").WithHint("give code; script.read and runs that are not recorded do not count")
+	}
+	return s.runs.Source(ctx, id)
+}
+
+// beginning returns what a script says of itself: its description, or its first line of code.
+func (c Script) beginning() string {
+	const most = 80
+	body := c.Code
+	if strings.HasPrefix(strings.TrimPrefix(body, "\ufeff"), headBegin) {
+		_, body, _ = strings.Cut(body, headEnd)
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(body), "\n")
+	return shorten.To(cmp.Or(c.Description, strings.TrimSpace(first)), most)
 }
 
 func noLibrary() error {

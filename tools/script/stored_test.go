@@ -142,7 +142,7 @@ func TestSave(t *testing.T) {
 	d.Expect("script.delete", `{"name": "triage"}`, `{"deleted":true,"name":"triage","message":"deleted triage"}`)
 	d.Expect("script.delete", `{"name": "triage"}`, `{"deleted":false,"name":"triage","message":"there is no script \"triage\""}`)
 	for args, want := range map[string][2]string{
-		`{"name": "a"}`: {"there is nothing to save", "id of a run"},
+		`{"name": "a"}`: {"records no runs", ""},
 		`{"name": "a", "code": "return 1", "id": "00000000-0000-4000-8000-000000000001"}`:                {"id excludes code", ""},
 		`{"name": "a", "id": "00000000-0000-4000-8000-000000000001"}`:                                    {"records no runs", ""},
 		`{"name": "a", "code": "/*---\ndescription: x\n---*/", "description": "y"}`:                      {"has description too", ""},

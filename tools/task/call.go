@@ -18,14 +18,16 @@ import (
 // Task calls do not wait behind submitted tasks.
 const CallsQueue = "calls"
 
-// callInput is the input of a task call. Inputs of task.submit have no member
-// called.
-type callInput struct {
+// Kept is the input of a task call. Inputs of task.submit have no member called.
+type Kept struct {
 	Call
-	ClientCall *Call `json:"called"` // the client's call; nil for a submitted task
+	ClientCall *Call `json:"called"` // in the client's form; nil for a submitted task
 
 	// Client has the client's capabilities for questions; nil if it cannot be asked.
 	Client json.RawMessage `json:"client,omitempty"`
+
+	// Caller identifies the session or the caller; empty if neither is known.
+	Caller string `json:"caller,omitempty"`
 }
 
 // Question is a question of a task call to its client.
@@ -39,29 +41,27 @@ type Question struct {
 // ClientOf returns the client's capabilities from the input of a task call; nil if
 // the client cannot be asked.
 func ClientOf(input json.RawMessage) json.RawMessage {
-	var call callInput
+	var call Kept
 	_ = json.Unmarshal(input, &call) // fails for the input of an agent or workflow
 	return call.Client
 }
 
 // IsCall reports whether the input belongs to a task call.
 func IsCall(input json.RawMessage) bool {
-	var call callInput
+	var call Kept
 	return json.Unmarshal(input, &call) == nil && call.ClientCall != nil // of another form where an agent or a workflow is run
 }
 
 // Keep stores a call as a task, so that it runs even if this process ends, and returns the task's
-// id. It requires only the rights of the call. Called is the call in the client's form. Client has
-// the client's capabilities for questions, nil if it cannot be asked. Keep returns an
-// [*toolfold.Error] if no task can run the call: it is rejected, or it may ask the client's own
-// model.
-func (s *Service) Keep(ctx context.Context, call, called Call, client json.RawMessage) (id string, err error) {
+// id. It requires only the rights of the call. Keep returns an [*toolfold.Error] if no task can run
+// the call: it is rejected, or it may ask the client's own model.
+func (s *Service) Keep(ctx context.Context, call Kept) (id string, err error) {
 	t, err := s.begin(ctx)
 	if err != nil {
 		return "", err
 	}
 	t.Name, t.QueueID = call.Tool, CallsQueue
-	if t.Input, err = compact(ordered.MustJSON(call)); err != nil {
+	if t.Input, err = compact(ordered.MustJSON(call.Call)); err != nil {
 		return "", err
 	}
 	if t.Definition, err = s.checkWork(ctx, t); err != nil {
@@ -70,7 +70,7 @@ func (s *Service) Keep(ctx context.Context, call, called Call, client json.RawMe
 	if err := s.refuseLent(ctx, t); err != nil {
 		return "", err
 	}
-	if t.Input, err = compact(ordered.MustJSON(callInput{call, &called, client})); err != nil {
+	if t.Input, err = compact(ordered.MustJSON(call)); err != nil {
 		return "", err
 	}
 	submission, err := s.Store.Submit(ctx, t, t.CreatedAt, s.MaxOpen)
@@ -164,7 +164,7 @@ func (s *Service) ClientTask(ctx context.Context, id string) (k ClientTask, foun
 	if !found {
 		return k, false, nil
 	}
-	var input callInput
+	var input Kept
 	if json.Unmarshal(k.Input, &input) == nil { // of another form where an agent or a workflow is run
 		k.ClientCall = input.ClientCall
 	}
@@ -195,6 +195,31 @@ func (s *Service) ClientTask(ctx context.Context, id string) (k ClientTask, foun
 		k.Message = "waits for " + waits
 	}
 	return k, true, nil
+}
+
+// maxLooked limits the ended task calls among which [Service.LastCall] looks.
+const maxLooked = 500
+
+// LastCall returns the newest completed task call of an action by a caller, see [Kept]. It looks among
+// the last 500 completed task calls of the workspace.
+func (s *Service) LastCall(ctx context.Context, action, caller string) (t Task, found bool, err error) {
+	page, err := s.Store.List(ctx, Query{Workspace: &s.Workspace, QueueID: CallsQueue, Statuses: []string{Completed}, Limit: maxLooked})
+	if err != nil {
+		return t, false, fmt.Errorf("listing task calls: %w", err)
+	}
+	for _, t := range page.Tasks {
+		if t.Name != action {
+			continue
+		}
+		if t, found, err = s.Store.Get(ctx, t.ID); err != nil {
+			return t, false, fmt.Errorf("reading task: %w", err)
+		}
+		var input Kept
+		if found && json.Unmarshal(t.Input, &input) == nil && input.ClientCall != nil && input.Caller == caller {
+			return t, true, nil
+		}
+	}
+	return Task{}, false, nil
 }
 
 // Stop requests the end of a task without waiting for it. An ended task stays unchanged.

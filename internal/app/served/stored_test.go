@@ -3,6 +3,7 @@ package served_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,69 @@ func TestStoredScript(t *testing.T) {
 			t.Error(text)
 		}
 	})
+}
+
+// script.save without code and id saves the last run of its session that ended well, and of its caller if there
+// is no session.
+func TestSaveLastRun(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		m := newMachine(t, store, permission.Rules{}, 0)
+		save := func(meta string) string {
+			return textOf(m.call(meta, "script", `{"action":"save","name":"last","overwrite":true}`))
+		}
+		if got := save(mcptest.ModernMeta); !strings.Contains(got, "you have run no script that ended well") {
+			t.Error(got)
+		}
+		m.does("script", runs("return 'first'"))
+		m.does("script", runs("/*---\ninputSchema: {type: object}\n---*/\nreturn 'second'\n// more"))
+		m.call(mcptest.ModernMeta, "script", runs("throw new Error('not this')"))
+		m.does("script", `{"action":"read","code":"return 'read'"}`)
+		m.does("memory", `{"action":"list"}`)
+		if got := save(mcptest.ModernMeta); !strings.Contains(got, `saved last, from your last run: return 'second'"`) {
+			t.Error(got)
+		}
+		if out := m.does("script", `{"action":"run","name":"last"}`); out["result"] != "second" {
+			t.Error(out)
+		}
+		other := newMachine(t, store, permission.Rules{}, 0)
+		other.does("script", runs("return 'of another process'"))
+		if got := save(mcptest.ModernMeta); !strings.Contains(got, "of another process") {
+			t.Error(got)
+		}
+		id := newHasty(t, store, permission.Rules{}).begin("/*---\ndescription: Fourth.\n---*/\nreturn 4")
+		m.ended(id)
+		if got := save(mcptest.ModernMeta); !strings.Contains(got, `from your last run: Fourth."`) {
+			t.Error(got)
+		}
+	})
+}
+
+// Sessions do not save the runs of one another.
+func TestSaveLastRunOfSession(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "memory:", permission.Rules{}, 0)
+	begin := func() func(arguments string) string {
+		h := mcptest.To(t, m.http.URL)
+		h.Post(mcptest.Initialize)
+		return func(arguments string) string {
+			t.Helper()
+			answer, status := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"script","arguments":` + arguments + `}}`)
+			if status != http.StatusOK {
+				t.Fatal(status, answer)
+			}
+			return answer
+		}
+	}
+	one, two := begin(), begin()
+	one(runs("return 'one'"))
+	const save = `{"action":"save","name":"last"}`
+	if got := two(save); !strings.Contains(got, "you have run no script that ended well") {
+		t.Error(got)
+	}
+	m.does("script", runs("return 'no session'"))
+	if got := one(save); !strings.Contains(got, "from your last run: return 'one'") {
+		t.Error(got)
+	}
 }
 
 // A run goes on with the script that it was begun with, although its file or the saved script changed.
