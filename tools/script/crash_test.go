@@ -28,6 +28,8 @@ type shop struct {
 	done   map[string]int
 	sets   map[string]int
 	lose   bool // some answers are lost after the work
+
+	library script.Library
 }
 
 type shopIn struct {
@@ -101,7 +103,7 @@ func (s *shop) runner(t *testing.T, more ...*toolfold.Family) *script.Runner {
 		{Name: "refuse", Summary: "Fail.", Required: id, Effect: toolfold.Adds, Example: `{"id": "a"}`, Run: toolfold.Method((*shop).Refuse)},
 	}}
 	r := toolfoldtest.Runner(append(more, toolfoldtest.Mount(t, family, s))...)
-	return &script.Runner{Caller: r, Names: r, Now: time.Now}
+	return &script.Runner{Caller: r, Names: r, Now: time.Now, Library: s.library}
 }
 
 // table has the steps of a run, as a store keeps them. After some operations its process dies: at

@@ -24,6 +24,7 @@ const add = () => { if (spent()) return Promise.resolve(); const id = "w" + ids.
 const get = () => spent() ? Promise.resolve({n: 0}) : shop.get({id: "g"});
 const set = () => spent() ? Promise.resolve() : shop.set({id: "s"});
 const refuse = () => spent() ? Promise.reject(new Error("spent")) : shop.refuse({id: "no"});
+const sub = async () => { if (spent() || spent()) return; const id = "w" + ids.length; ids.push(id); return scripts.sub({id}) };
 async function* steps(n) { for (let i = 0; i < n; i++) { await (i % 2 ? set() : add()); yield i } }
 const down = async n => { if (n > 0) { await add(); await down(n - 1) } };
 `
@@ -46,7 +47,7 @@ func (g *programOf) block(depth int) {
 
 func (g *programOf) statement(depth int) {
 	simple := []string{
-		"await add();", "add();", "await set();", "await get();", "await sleep(1);", "await down(2);",
+		"await add();", "add();", "await sub();", "sub();", "await Promise.all([sub(), sub(), get()]);", "await Promise.race([sub(), get()]);", "await set();", "await get();", "await sleep(1);", "await down(2);",
 		"await Promise.any([refuse(), add()]);", "await Promise.race([add(), sleep(2)]);", "await Promise.race([get(), add(), set()]);",
 		"await Promise.allSettled([add(), refuse(), get(), add()]);", "setTimeout(() => add(), 1);", "add().then(() => add());",
 		"for await (const i of steps(3)) if (i === 1) await add();", "await Promise.all(Array.from({length: 18}, add));",
@@ -108,7 +109,10 @@ func TestGeneratedWritesOnce(t *testing.T) {
 				t.Parallel()
 				program, random := generate(seed), rand.New(rand.NewPCG(seed, 2))
 				for round := range 4 {
-					s := &shop{random: rand.New(rand.NewPCG(seed, uint64(round))), done: map[string]int{}, sets: map[string]int{}, lose: round%2 == 1}
+					s := &shop{
+						random: rand.New(rand.NewPCG(seed, uint64(round))), done: map[string]int{}, sets: map[string]int{}, lose: round%2 == 1,
+						library: &versions{source: "await shop.get({id: 'g'}); return shop.add({id: input.id}) // VERSION"},
+					}
 					if s.once(t, program, 1+random.IntN(12), round < 2) {
 						continue // it ended before it died
 					}

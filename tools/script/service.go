@@ -142,7 +142,8 @@ func (s *Service) Read(ctx context.Context, in ReadIn) (script.Result, error) {
 // that the runner finds before it runs them.
 func (s *Service) check(ctx context.Context, job script.Job) error {
 	if callctx.Of[nested](ctx) {
-		return toolfold.Errorf(toolfold.InvalidInput, "a script cannot run another script").WithHint("make it a function of this script")
+		return toolfold.Errorf(toolfold.InvalidInput, "a script does not call actions of the tool script that run or check scripts").
+			WithHint("call a stored one: await scripts.name(input)")
 	}
 	err := s.runner.Check(ctx, job)
 	if failure, ok := errors.AsType[*script.Failure](err); ok {

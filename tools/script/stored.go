@@ -51,6 +51,7 @@ type Library struct {
 func (s *Service) WithLibrary(l Library) *Service {
 	l.files = newFiles(l.Folder.Dir)
 	s.library = &l
+	s.runner.Library = callable{&l}
 	return s
 }
 
@@ -60,7 +61,7 @@ func (s *Service) Save(ctx context.Context, in SaveIn) (SaveOut, error) {
 	if err != nil {
 		return SaveOut{}, err
 	}
-	if err := s.check(ctx, script.Job{Source: next.Code}); err != nil {
+	if err := s.check(ctx, script.Job{Source: next.Code, Name: next.Name}); err != nil {
 		return SaveOut{}, err
 	}
 	store, err := s.library.Open(ctx)
@@ -372,40 +373,71 @@ func (s *Service) named(ctx context.Context, in RunIn) (context.Context, script.
 	if err != nil {
 		return ctx, script.Job{}, err
 	}
-	if one.Source == workspace.InFile && !s.library.Folder.IsTrusted() {
-		return ctx, script.Job{}, toolfold.Errorf(workspace.Untrusted, "script %q is the file %s of a workspace that is not trusted",
-			one.Name, one.File).
-			WithHint("%s", s.library.Folder.HowToTrust())
-	}
 	job := script.Job{Source: one.Code}
 	if job.Input, err = one.accept(ctx, in.Input); err != nil {
 		return ctx, job, err
 	}
-	if one.Rights == "" {
-		return ctx, job, nil
-	}
-	limits, err := s.library.ParseRights(one.Rights)
+	limits, err := s.library.limits(one)
 	if err != nil {
-		return ctx, job, toolfold.Errorf(toolfold.PermissionDenied,
-			"the rights of who saved script %q cannot be read: a later toolfold wrote them", one.Name).
-			WithHint("script.save it again with overwrite")
+		return ctx, job, err
 	}
 	origin := toolfold.OriginOf(ctx)
 	origin.Rights = origin.Rights.And(limits)
 	return callctx.With(ctx, origin), job, nil
 }
 
-// findToRun returns the script for a run. A task runs the script as it was when the task was submitted.
-func (l *Library) findToRun(ctx context.Context, name string) (Script, error) {
-	definition, pinned := work.Pinned(ctx, work.Reference{Kind: work.Stored, ID: name})
-	if !pinned {
-		return l.find(ctx, name)
+// findToRun returns the script for a run, unless it is a file that is not trusted. A task runs the script as it
+// was when the task was submitted.
+func (l *Library) findToRun(ctx context.Context, name string) (one Script, err error) {
+	if definition, pinned := work.Pinned(ctx, work.Reference{Kind: work.Stored, ID: name}); !pinned {
+		one, err = l.find(ctx, name)
+	} else if err = json.Unmarshal(definition, &one); err != nil {
+		err = fmt.Errorf("decoding script of a task: %w", err)
 	}
-	var then Script
-	if err := json.Unmarshal(definition, &then); err != nil {
-		return Script{}, fmt.Errorf("decoding script of a task: %w", err)
+	if err == nil && one.Source == workspace.InFile && !l.Folder.IsTrusted() {
+		err = toolfold.Errorf(workspace.Untrusted, "script %q is the file %s of a workspace that is not trusted", one.Name, one.File).
+			WithHint("%s", l.Folder.HowToTrust())
 	}
-	return then, nil
+	return one, err
+}
+
+// limits returns the rights of whoever saved a script; nil means all rights.
+func (l *Library) limits(one Script) (*toolfold.Rights, error) {
+	if one.Rights == "" {
+		return nil, nil
+	}
+	limits, err := l.ParseRights(one.Rights)
+	if err != nil {
+		return nil, toolfold.Errorf(toolfold.PermissionDenied,
+			"the rights of who saved script %q cannot be read: a later toolfold wrote them", one.Name).
+			WithHint("script.save it again with overwrite")
+	}
+	return limits, nil
+}
+
+// callable is a library for scripts that call other scripts. It implements [script.Library].
+type callable struct{ *Library }
+
+// Names implements [script.Library].
+func (l callable) Names(ctx context.Context) ([]string, error) {
+	all, _, err := l.all(ctx)
+	return slices.Sorted(maps.Keys(all)), err
+}
+
+// Stored implements [script.Library].
+func (l callable) Stored(ctx context.Context, name string) (script.Stored, error) {
+	one, err := l.findToRun(ctx, name)
+	return script.Stored{Name: one.Name, Source: one.Code, Schema: one.InputSchema, Rights: one.Rights}, err
+}
+
+// Accept implements [script.Library].
+func (l callable) Accept(ctx context.Context, s script.Stored, input json.RawMessage) (json.RawMessage, error) {
+	return Script{Name: s.Name, InputSchema: s.Schema}.accept(ctx, input)
+}
+
+// Limits implements [script.Library].
+func (l callable) Limits(s script.Stored) (*toolfold.Rights, error) {
+	return l.limits(Script{Name: s.Name, Rights: s.Rights})
 }
 
 // accept checks an input by the script's schema. It returns the input with defaults of the schema.

@@ -256,3 +256,29 @@ func TestStoredScriptRights(t *testing.T) {
 		}
 	})
 }
+
+// The calls of a script that another one calls have the rights that the caller and whoever saved it have in
+// common, also those of a workflow that it runs.
+func TestInnerScriptRights(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		all := newMachine(t, store, permission.Rules{}, 0)
+		denied := newMachine(t, store, permission.Rules{Deny: []string{"memory.store"}}, 0)
+		denied.rest() // its worker lacks the action
+		for _, c := range []struct {
+			saver, caller machine
+			want          float64
+		}{{all, all, 2}, {denied, all, 0}, {all, denied, 0}} {
+			text, _ := json.Marshal(`const tried = [];
+				for (const [name, args] of [["memory.store", {key: "a", value: 1}], ["workflow.run", {workflowId: "note", input: {text: "b"}}]])
+					try { await tools.call(name, args); tried.push(name) } catch (e) { tried.push(e.message) }
+				return tried`)
+			all.does("script", `{"action":"delete","name":"sneak"}`)
+			c.saver.does("script", fmt.Sprintf(`{"action":"save","name":"sneak","code":%s}`, text))
+			out := c.caller.does("script", runs(`return scripts.sneak()`))
+			if total := all.does("memory", `{"action":"list"}`)["total"]; total != c.want {
+				t.Errorf("%v wrote %v, want %v", out, total, c.want)
+			}
+			all.does("memory", `{"action":"clear","namespace":"default","confirm":true}`)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -83,6 +84,11 @@ func (r *run) make(ctx context.Context, c *call) {
 		rec.Value, c.did = c.record.Value, true
 	case c.Name == js.Sleep:
 		r.pause(ctx, c.Args)
+	case r.isStored(c.Name):
+		c.inner, c.unsaved = r.resolve(c.from.in(ctx), c)
+		if refused, ok := errors.AsType[*toolfold.Error](c.unsaved); ok {
+			rec.Error, c.inner, c.unsaved = toolError(c.Name, refused), nil, nil
+		}
 	default:
 		rec.Value, rec.Error, uncertain = r.call(ctx, c)
 		rec.Did = c.did && rec.Error != nil
@@ -92,6 +98,8 @@ func (r *run) make(ctx context.Context, c *call) {
 	if uncertain && !c.safe || ctx.Err() != nil && (rec.Error != nil || c.Name == js.Sleep) {
 		c.unknown = uncertain && !c.safe
 		c.unsaved = context.Cause(ctx)
+	}
+	if c.unknown || c.unsaved != nil {
 		r.arrived <- c
 		return
 	}
@@ -100,6 +108,7 @@ func (r *run) make(ctx context.Context, c *call) {
 		r.now = now
 	}
 	rec.Seq, rec.Now = r.seq, r.now.UnixMilli()
+	rec.Inner = r.pinned(c)
 	c.answer = rec.answer(c.Seq)
 	r.unsaved = append(r.unsaved, engine.StepEnd{Path: r.pathOf(c.Seq), Record: ordered.MustJSON(rec)})
 	if !c.reads {
@@ -132,20 +141,13 @@ func (r *run) call(ctx context.Context, c *call) (value json.RawMessage, failure
 		return nil, &js.ToolError{Code: toolfold.PermissionDenied, Tool: c.Name,
 			Message: c.Name + " does more than read: run the script with script.run"}, false
 	}
-	ctx = callctx.With[func(toolfold.Progress)](ctx, nil)
+	ctx = callctx.With[func(toolfold.Progress)](c.from.in(ctx), nil)
 	answer := r.Caller.Call(engine.WithJournalAt(ctx, r.journal, r.pathOf(c.Seq)), c.Name, c.Args)
 	c.did = answer.Err == nil
 	switch err := answer.Err; {
 	case err != nil:
 		uncertain = err.Uncertain || err.Code == toolfold.Internal || err.Code == toolfold.Cancelled
-		failure = &js.ToolError{Code: err.Code, Message: err.Message, Tool: c.Name, Usage: err.Usage}
-		if err.Hint != "" {
-			failure.Message += "; " + err.Hint
-		}
-		if len(err.Problems) > 0 {
-			failure.Problems = ordered.MustJSON(err.Problems)
-		}
-		return nil, failure, uncertain
+		return nil, toolError(c.Name, err), uncertain
 	case answer.Failed:
 		failure = failedResult(c.Name, answer.Content)
 		return nil, failure, failure.Code == engine.Interrupted // of a workflow or an agent with a step that may have been done
@@ -156,6 +158,18 @@ func (r *run) call(ctx context.Context, c *call) (value json.RawMessage, failure
 			"the answer has %d bytes, and a script takes %d at most: ask for less, by limit or include_fields", len(value), maxValue)}, false
 	}
 	return value, nil, false
+}
+
+// toolError returns what the call of a tool throws for an error.
+func toolError(tool string, err *toolfold.Error) *js.ToolError {
+	failure := &js.ToolError{Code: err.Code, Message: err.Message, Tool: tool, Usage: err.Usage}
+	if err.Hint != "" {
+		failure.Message += "; " + err.Hint
+	}
+	if len(err.Problems) > 0 {
+		failure.Problems = ordered.MustJSON(err.Problems)
+	}
+	return failure
 }
 
 // failedResult is the error for a result that reports a failure.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
@@ -17,6 +18,18 @@ import (
 // parsed, or whose text has calls of unknown actions, or of known ones with
 // arguments that they reject. It runs nothing.
 func (r *Runner) Check(ctx context.Context, job Job) error {
+	names, stored, err := r.names(ctx, job.Source)
+	if err != nil {
+		return err
+	}
+	if job.Name != "" && len(stored) > 0 {
+		stored = append(stored, js.Stored+"."+job.Name)
+	}
+	return r.check(ctx, job, names, stored)
+}
+
+// check is Check for a script with these names of actions and of stored scripts.
+func (r *Runner) check(ctx context.Context, job Job, names, stored []string) error {
 	references, err := js.Calls(job.Source)
 	if err != nil { // a second reader, which is not the engine, has the last word
 		err = js.Check(job.Source)
@@ -27,7 +40,7 @@ func (r *Runner) Check(ctx context.Context, job Job) error {
 		}
 		return err
 	}
-	names := r.names(ctx)
+	names = slices.Concat(names, stored)
 	nameOf := js.Names(names)
 	objects := map[string]bool{"": true} // of tools.call
 	for _, name := range names {
@@ -36,7 +49,10 @@ func (r *Runner) Check(ctx context.Context, job Job) error {
 	}
 	for _, reference := range references {
 		name, known := nameOf(reference)
-		f := r.refusal(ctx, job, reference, name)
+		var f *Failure
+		if !slices.Contains(stored, name) {
+			f = r.refusal(ctx, job, reference, name)
+		}
 		if !known && objects[reference.Object] && !reference.Function {
 			written := strings.TrimPrefix(reference.Object+"."+reference.Key, ".")
 			f = fail(Invalid, "%s is no action that you may call", written)

@@ -22,6 +22,9 @@ type header struct {
 
 	// Names are the actions that the script had, because tools of other servers come and go.
 	Names []string `json:"names"`
+
+	// Stored are the scripts that it could call, and [js.Confirm].
+	Stored []string `json:"stored,omitempty"`
 }
 
 // record is the answer to a call in the journal.
@@ -33,6 +36,7 @@ type record struct {
 	Value  json.RawMessage `json:"value,omitempty"`
 	Error  *js.ToolError   `json:"error,omitempty"`
 	Did    bool            `json:"did,omitempty"` // there is an error, and it may have changed something
+	Inner  *innerCall      `json:"inner,omitempty"`
 
 	// Settled reports that the call ended unknown, and that a caller stated its value. Only Value is
 	// set. It is handed over after all other records.
@@ -60,11 +64,13 @@ func (r *run) pathOf(call int) string { return r.base + Path(call) }
 // readHeader returns the header of an earlier run, or that of a new one, which
 // is recorded with the first answers.
 func (r *run) readHeader(ctx context.Context) (header, error) {
-	h := header{
-		Engine: js.Version(), Source: digestOf([]byte(r.job.Source)), Seed: newSeed(), Now: r.Now().UnixMilli(), Names: r.names(ctx),
-	}
+	h := header{Engine: js.Version(), Source: digestOf([]byte(r.job.Source)), Seed: newSeed(), Now: r.Now().UnixMilli()}
 	raw, _ := r.journal.Lookup(r.pathOf(0))
 	if raw == nil {
+		var err error
+		if h.Names, h.Stored, err = r.names(ctx, r.job.Source); err != nil {
+			return h, err
+		}
 		r.unsaved = append(r.unsaved, engine.StepEnd{Path: r.pathOf(0), Record: ordered.MustJSON(h)})
 		return h, nil
 	}

@@ -69,12 +69,18 @@ type Runner struct {
 	Caller toolfold.Caller // its answers are complete
 	Names  Names
 	Now    func() time.Time
+
+	// Library has the scripts that scripts call; nil = they call none.
+	Library Library
 }
 
 // Job is a script with its input.
 type Job struct {
 	Source string
 	Input  json.RawMessage // nil = null
+
+	// Name is the name under which the script is about to be stored: it may call itself.
+	Name string
 
 	// ReadsOnly rejects calls of actions that do more than read.
 	ReadsOnly bool
@@ -87,7 +93,10 @@ type run struct {
 	journal engine.Journal
 	base    string // path of the run in the journal
 	engine  string // that the run began with, see [js.Version]
-	limit   int    // of calls
+	stored  []string
+	main    *scope
+	scopes  map[int]*scope // by the call that began their script
+	limit   int            // of calls
 
 	replaying bool          // the journal may have answers
 	recorded  map[int]*call // with an answer in the journal, by its number there
@@ -110,6 +119,9 @@ type run struct {
 	logs     strings.Builder
 	reported time.Time
 
+	pinning sync.Mutex
+	pins    map[string]*pin // by the name of calls; guarded by pinning
+
 	mu      sync.Mutex
 	seq     int              // of the last recorded answer
 	now     time.Time        // of that answer
@@ -119,11 +131,13 @@ type run struct {
 // call is a call of a script.
 type call struct {
 	js.Call
+	from   *scope
 	record *record // of an earlier run
 	begun  bool    // by an earlier run, which may have no record of its end
 	reads  bool    // changes nothing
 	safe   bool    // may be repeated
 
+	inner   *innerCall // what a call of a stored script begins
 	answer  js.Answer
 	did     bool  // its action gave a result, also one that reports a failure or is too long
 	unknown bool  // it may have been done
@@ -147,7 +161,7 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 		s := &run{
 			Runner: r, job: job, journal: journal, base: base, limit: limit,
 			settled: make(chan struct{}), recorded: map[int]*call{}, pending: map[int]*call{}, arrived: make(chan *call, MaxCalls),
-			counts: map[string]int{}, writes: map[string]int{},
+			counts: map[string]int{}, writes: map[string]int{}, scopes: map[int]*scope{}, pins: map[string]*pin{},
 		}
 		end, err := s.run(ctx)
 		failure, failed := errors.AsType[*Failure](err)
@@ -178,9 +192,10 @@ func (r *run) run(ctx context.Context) (js.End, error) {
 	if err != nil {
 		return js.End{}, err
 	}
-	r.engine = h.Engine
+	r.engine, r.stored, r.main = h.Engine, h.Stored, &scope{depth: 1, names: h.Names}
+	r.scopes[0] = r.main
 	process, turn, err := js.Start(ctx, js.Program{
-		Source: r.job.Source, Input: r.job.Input, Seed: h.Seed, Now: time.UnixMilli(h.Now).UTC(), Names: h.Names,
+		Source: r.job.Source, Input: r.job.Input, Seed: h.Seed, Now: time.UnixMilli(h.Now).UTC(), Names: h.Names, Stored: h.Stored,
 		Limits: js.Limits{Result: maxResult},
 	})
 	if err != nil {
@@ -254,9 +269,26 @@ func newSeed() uint64 {
 	return binary.LittleEndian.Uint64(seed[:])
 }
 
-// names lists the names of the actions that the caller may run.
-func (r *Runner) names(ctx context.Context) []string {
-	return jsapi.Names(r.Names.Actions(), toolfold.OriginOf(ctx).Rights.Allow)
+// names lists the names of the actions that the caller may run. If the source may call stored scripts, stored
+// lists these and [js.Confirm], which go before actions of the same names.
+func (r *Runner) names(ctx context.Context, source string) (names, stored []string, err error) {
+	names = jsapi.Names(r.Names.Actions(), toolfold.OriginOf(ctx).Rights.Allow)
+	if !strings.Contains(source, js.Stored) {
+		return names, nil, nil
+	}
+	stored = []string{js.Confirm}
+	if r.Library != nil {
+		list, err := r.Library.Names(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, name := range list {
+			if full := js.Stored + "." + name; full != js.Confirm {
+				stored = append(stored, full)
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(stored, name) }), stored, nil
 }
 
 // issue accepts the calls of a turn. It fails if they differ from those of an
@@ -271,7 +303,8 @@ func (r *run) issue(issued []js.Call) error {
 		if err != nil {
 			return err
 		}
-		c := &call{Call: i, record: rec, begun: begun, reads: i.Name == js.Sleep || r.reads(i.Name)}
+		c := &call{Call: i, from: r.scopes[i.Scope], record: rec, begun: begun}
+		c.reads = i.Name == js.Sleep || slices.Contains(r.stored, i.Name) || r.reads(i.Name)
 		c.safe = c.reads || work.Repeatable(r.Names, i.Name, i.Args)
 		r.pending[i.Seq] = c
 		switch {
@@ -293,6 +326,11 @@ func (r *run) next(ctx context.Context) (*call, error) {
 			delete(r.recorded, c.record.Seq)
 			r.seq, r.now = c.record.Seq, time.UnixMilli(c.record.Now)
 			c.answer, c.did = c.record.answer(c.Seq), c.record.Error == nil || c.record.Did
+			if c.inner = c.record.Inner; c.inner != nil {
+				if err := r.enter(c); err != nil {
+					return nil, err
+				}
+			}
 			r.answered(ctx, c)
 			return c, nil
 		}
@@ -318,6 +356,11 @@ func (r *run) next(ctx context.Context) (*call, error) {
 		}
 		if c.unknown {
 			return nil, errUnknown
+		}
+		if c.inner != nil {
+			if err := r.enter(c); err != nil {
+				return nil, err
+			}
 		}
 		r.answered(ctx, c)
 		if r.bytes > maxJournal {
@@ -392,6 +435,9 @@ func (r *run) answered(ctx context.Context, c *call) {
 func (r *run) count(c *call) {
 	delete(r.pending, c.Seq)
 	r.bytes += len(c.answer.Value)
+	if c.answer.Run != nil {
+		r.bytes += len(c.answer.Run.Source) + len(c.answer.Run.Input)
+	}
 	if c.Name == js.Sleep {
 		return
 	}

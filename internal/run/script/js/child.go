@@ -48,7 +48,10 @@ type message struct {
 
 // serve runs a program until it ends or in ends.
 func serve(t task, in *json.Decoder, out io.Writer) {
-	r := &run{program: t.Program, in: in, out: json.NewEncoder(out), pendingCalls: map[int]pendingCall{}, unseen: map[value]rejection{}}
+	r := &run{
+		program: t.Program, in: in, out: json.NewEncoder(out), sources: map[string]string{file: t.Source},
+		realms: map[*quickjs.Engine]*realm{}, pendingCalls: map[int]pendingCall{}, unseen: map[value]rejection{},
+	}
 	r.out.SetEscapeHTML(false)
 	r.send(message{})
 	r.start()
@@ -58,11 +61,9 @@ func serve(t task, in *json.Decoder, out io.Writer) {
 	if fault != nil || t.OnlyCheck {
 		r.end(&End{Failure: fault})
 	}
-	main, ok := r.Call(function)
-	if !ok { // a limit
-		r.end(&End{Failure: r.failure(r.Exception(), len(opener))})
+	if fault := r.begin(function); fault != nil {
+		r.end(&End{Failure: fault})
 	}
-	r.main = main
 	r.advance()
 	for {
 		a := r.next()
@@ -102,13 +103,17 @@ type value = quickjs.Value
 
 // run is the run of a program in this process.
 type run struct {
-	*quickjs.Engine
+	*realm  // of the program
 	program Program
 	in      *json.Decoder
 	answers chan Answer // from watchInput; nil before
 	out     *json.Encoder
 
-	setNow, fail, encode, describe value // functions of the prelude
+	host    map[string]quickjs.Callback // functions that preludes get
+	clock   value                       // an object with the time, of all preludes
+	sources map[string]string           // by file
+	realms  map[*quickjs.Engine]*realm
+	inner   []*realm // of programs that others called and that have not ended, in the order of the calls
 
 	began        time.Time     // of this turn
 	used         time.Duration // in turns before
@@ -120,16 +125,33 @@ type run struct {
 	unseen       map[value]rejection
 	rejected     int // number of rejections so far
 
-	main    value    // the promise of the program
-	outcome *End     // once main is settled
+	outcome *End     // once the program has ended
 	over    *Failure // the limit that was exceeded: the program ends as soon as its place is known
 }
 
-// pending is a call without an answer.
-type pendingCall struct{ resolve, reject, fault value }
+// realm has the objects of a program, and the program.
+type realm struct {
+	*quickjs.Engine
+	run     *run
+	file    string // in stacks
+	names   []string
+	scope   int         // the call that began the program; 0 = none
+	caller  pendingCall // that call
+	promise value       // of the program
+
+	fail, encode, describe value // functions of the prelude
+}
+
+// pendingCall is a call without an answer.
+type pendingCall struct {
+	*realm                 // whose program issued it
+	name                   string
+	resolve, reject, fault value
+}
 
 // rejection is the reason of the n-th rejection.
 type rejection struct {
+	*realm
 	n      int
 	reason value
 }
@@ -139,36 +161,73 @@ var prelude string
 
 // start makes the engine and the globals.
 func (r *run) start() {
-	r.Engine = quickjs.New(r.outOfMemory)
-	r.Seed(r.program.Seed)
-	r.Track(r.settleSeen)
-	host := r.Object()
-	r.Set(host, "call", r.Function("call", r.issue))
-	r.Set(host, "log", r.Function("log", r.log))
-	r.Set(host, "unknown", r.Function("unknown", r.unknown))
-	setting, _ := json.Marshal(map[string]any{
-		"now": r.program.Now.UnixMilli(), "input": orNull(r.program.Input),
-		"names": append([]string{}, r.program.Names...), "spaces": jsapi.Spaces(r.program.Names),
-	})
-	parsed, ok := r.Parse(string(setting))
-	if !ok { // it is JSON
-		r.end(&End{Failure: tooMuch("the input is nested too deep")})
+	engine := quickjs.New(r.outOfMemory)
+	r.host = map[string]quickjs.Callback{"call": engine.Callback(r.issue), "log": engine.Callback(r.log), "unknown": engine.Callback(r.unknown)}
+	r.clock = engine.Object()
+	r.realm = &realm{Engine: engine, run: r, file: file, names: r.program.Names}
+	r.setNow(r.program.Now)
+	engine.Track(r.settleSeen)
+	if !r.equip(r.program.Seed, r.program.Input) {
+		r.end(&End{Failure: tooMuch(nestedTooDeep)})
 	}
-	function, _ := r.Eval(prelude, "prelude")
-	functions, ok := r.Call(function, host, parsed)
+	engine.Watch(r.exceeded)
+}
+
+const nestedTooDeep = "the input is nested too deep"
+
+// setNow sets the time of all programs.
+func (r *run) setNow(now time.Time) {
+	if v, ok := r.Parse(strconv.FormatInt(now.UnixMilli(), 10)); ok {
+		r.Set(r.clock, "now", v)
+	}
+}
+
+// equip makes the globals of a realm. It is false if the input is nested too deep.
+func (m *realm) equip(seed uint64, input json.RawMessage) bool {
+	m.run.realms[m.Engine] = m
+	m.Seed(seed)
+	setting, _ := json.Marshal(map[string]any{
+		"input": orNull(input), "names": append([]string{}, m.names...), "stored": append([]string{}, m.run.program.Stored...),
+		"spaces": jsapi.Spaces(m.callable()),
+	})
+	parsed, ok := m.Parse(string(setting))
+	if !ok { // it is JSON
+		m.Free(m.Exception())
+		return false
+	}
+	host := m.Object()
+	for name, function := range m.run.host {
+		m.Set(host, name, m.Function(name, function))
+	}
+	function, _ := m.Eval(prelude, "prelude")
+	functions, ok := m.Call(function, host, parsed, m.Dup(m.run.clock))
 	if !ok {
 		panic("the prelude failed")
 	}
-	r.setNow, r.fail = r.Property(functions, "setNow"), r.Property(functions, "fail")
-	r.encode, r.describe = r.Property(functions, "encode"), r.Property(functions, "describe")
-	r.Watch(r.exceeded)
+	m.fail, m.encode, m.describe = m.Property(functions, "fail"), m.Property(functions, "encode"), m.Property(functions, "describe")
+	m.Free(functions)
+	m.Free(function)
+	return true
+}
+
+// begin starts the function of a program. A failure is that of a limit.
+func (m *realm) begin(function value) *Failure {
+	promise, ok := m.Call(function)
+	if !ok {
+		return m.failure(m.Exception(), len(opener))
+	}
+	m.promise = promise
+	return nil
 }
 
 // advance runs the program until it waits, and sends the turn. It does not return at the end.
 func (r *run) advance() {
 	r.drain()
+	for r.endInner() {
+		r.drain()
+	}
 	if r.outcome == nil {
-		if settled, rejected, result := r.State(r.main); settled {
+		if settled, rejected, result := r.State(r.promise); settled {
 			r.outcome = r.settle(rejected, result)
 			r.drain() // toJSON may have begun something
 		}
@@ -214,7 +273,7 @@ func (r *run) send(m message) {
 
 // stop ends a program that exceeded a limit. stack is where it was.
 func (r *run) stop(f *Failure, stack string) {
-	f.place(r.program.Source, stack, len(opener))
+	r.place(f, stack, len(opener))
 	r.turn.Calls = nil
 	r.end(&End{Failure: f})
 }
@@ -255,12 +314,13 @@ const usedTooMuch = "it needed more than %d MB of memory"
 
 // issue is called with the name, the arguments and the error of a call. It returns the promise of its
 // answer.
-func (r *run) issue(args []value) value {
-	name, _, _ := r.Text(args[0], 1000)
+func (r *run) issue(engine *quickjs.Engine, args []value) value {
+	m := r.realms[engine]
+	name, _, _ := m.Text(args[0], 1000)
 	limit := r.program.Limits.Arguments
-	text, length, ok := r.Text(args[1], limit)
+	text, length, ok := m.Text(args[1], limit)
 	if !ok || length > limit {
-		return r.Throw(fmt.Sprintf("the arguments of %s have %d bytes, at most %d are allowed", name, length, limit))
+		return m.Throw(fmt.Sprintf("the arguments of %s have %d bytes, at most %d are allowed", name, length, limit))
 	}
 	r.arguments += length
 	switch {
@@ -270,35 +330,125 @@ func (r *run) issue(args []value) value {
 		r.stop(tooMuch("it issued calls with more than %d bytes of arguments at once; await some before others", maxAtOnce*limit), r.Stack())
 	}
 	r.calls++
-	r.turn.Calls = append(r.turn.Calls, Call{r.calls, name, json.RawMessage(text)})
-	promise, resolve, reject := r.Promise()
-	r.pendingCalls[r.calls] = pendingCall{resolve, reject, r.Dup(args[2])}
+	r.turn.Calls = append(r.turn.Calls, Call{Seq: r.calls, Scope: m.scope, Name: name, Args: json.RawMessage(text)})
+	promise, resolve, reject := m.Promise()
+	r.pendingCalls[r.calls] = pendingCall{m, name, resolve, reject, m.Dup(args[2])}
 	return promise
 }
 
-// answer settles the promise of a call.
+// answer settles the promise of a call, or begins the program that does.
 func (r *run) answer(a Answer) {
 	r.arguments = 0
-	if now, ok := r.Parse(strconv.FormatInt(a.Now.UnixMilli(), 10)); ok && !a.Now.IsZero() {
-		_, _ = r.Call(r.setNow, now)
+	if !a.Now.IsZero() {
+		r.setNow(a.Now)
 	}
 	p := r.pendingCalls[a.Seq]
 	delete(r.pendingCalls, a.Seq)
-	settle, text := p.resolve, orNull(a.Value)
-	if a.Error != nil {
-		settle, text = p.reject, a.Error.fields()
+	if a.Run == nil {
+		p.settle(a.Value, a.Error)
+		r.release(p.realm)
+		return
 	}
-	v, ok := r.Parse(string(text))
-	if ok && a.Error != nil {
-		v, ok = r.Call(r.fail, r.Dup(p.fault), v)
+	m := &realm{Engine: p.Realm(), run: r, file: p.name, names: p.names, scope: a.Seq, caller: p}
+	if a.Run.Source != "" {
+		r.sources[m.file] = a.Run.Source
+	}
+	if a.Run.Names != nil {
+		m.names = a.Run.Names
+	}
+	var fault *Failure
+	if !m.equip(r.program.Seed+uint64(a.Seq), a.Run.Input) {
+		fault = tooMuch(nestedTooDeep)
+	} else if function, wrong := m.compile(); wrong != nil {
+		fault = wrong
+	} else {
+		fault = m.begin(function)
+		m.Free(function)
+	}
+	if fault != nil {
+		p.settle(nil, m.thrown(fault))
+		return
+	}
+	r.inner = append(r.inner, m)
+}
+
+// settle settles the promise of a call with JSON, or with an error if it is not nil.
+func (p pendingCall) settle(result json.RawMessage, failed *ToolError) {
+	settle, text := p.resolve, orNull(result)
+	if failed != nil {
+		settle, text = p.reject, failed.fields()
+	}
+	v, ok := p.Parse(string(text))
+	if ok && failed != nil {
+		v, ok = p.Call(p.fail, p.Dup(p.fault), v)
 	}
 	if !ok { // it is JSON, but too deep
-		settle, v = p.reject, r.Exception()
+		settle, v = p.reject, p.Exception()
 	}
-	_, _ = r.Call(settle, v)
+	_, _ = p.Call(settle, v)
 	for _, done := range []value{p.resolve, p.reject, p.fault} {
-		r.Free(done)
+		p.Free(done)
 	}
+}
+
+// endInner answers the calls whose programs have ended, and reports whether there was one.
+func (r *run) endInner() (some bool) {
+	for _, m := range slices.Clone(r.inner) {
+		settled, rejected, result := m.State(m.promise)
+		if !settled {
+			continue
+		}
+		some = true
+		r.inner = slices.DeleteFunc(r.inner, func(other *realm) bool { return other == m })
+		end := m.settle(rejected, result)
+		if seen, ok := r.unseen[m.promise]; ok { // it is the answer
+			m.Free(m.promise)
+			m.Free(seen.reason)
+			delete(r.unseen, m.promise)
+		}
+		var failed *ToolError
+		if end.Failure != nil {
+			failed = m.thrown(end.Failure)
+		}
+		m.caller.settle(end.Result, failed)
+		m.Free(m.promise)
+		r.release(m)
+	}
+	return some
+}
+
+// release closes a realm whose program has ended, and of which nothing is left.
+func (r *run) release(m *realm) {
+	used := m == r.realm || slices.Contains(r.inner, m)
+	for _, p := range r.pendingCalls {
+		used = used || p.realm == m
+	}
+	for _, seen := range r.unseen {
+		used = used || seen.realm == m
+	}
+	if used {
+		return
+	}
+	delete(r.realms, m.Engine)
+	for _, function := range []value{m.fail, m.encode, m.describe} {
+		m.Free(function)
+	}
+	m.Close()
+}
+
+// thrown returns what a call of a failed program throws.
+func (m *realm) thrown(f *Failure) *ToolError {
+	e := &ToolError{Code: Failed, Message: f.Message, Tool: m.file}
+	switch {
+	case f.Tool != "":
+		e.Code, e.Message = f.Name, f.Tool+": "+f.Message
+	case f.Name != "":
+		e.Message = f.Name + ": " + f.Message
+	}
+	if f.Line > 0 {
+		e.Message = fmt.Sprintf("line %d, column %d: %s: %s", f.Line, f.Column, e.Message, f.Code)
+	}
+	return e
 }
 
 // fields returns the properties of the error in a program.
@@ -321,7 +471,7 @@ func orNull(text json.RawMessage) json.RawMessage {
 }
 
 // settleSeen keeps the reasons of rejections that nothing handled.
-func (r *run) settleSeen(promise, reason value, handled bool) {
+func (r *run) settleSeen(engine *quickjs.Engine, promise, reason value, handled bool) {
 	if r.over != nil {
 		if stack, ok := r.Interrupted(reason); ok {
 			r.stop(r.over, stack)
@@ -329,7 +479,7 @@ func (r *run) settleSeen(promise, reason value, handled bool) {
 	}
 	if !handled {
 		r.rejected++
-		r.unseen[r.Dup(promise)] = rejection{r.rejected, r.Dup(reason)}
+		r.unseen[r.Dup(promise)] = rejection{r.realms[engine], r.rejected, r.Dup(reason)}
 		return
 	}
 	if seen, ok := r.unseen[promise]; ok {
@@ -341,20 +491,24 @@ func (r *run) settleSeen(promise, reason value, handled bool) {
 
 // failures returns the failures that nothing handled.
 func (r *run) failures() (list []Failure) {
-	delete(r.unseen, r.main) // it is the outcome
+	delete(r.unseen, r.promise) // it is the outcome
 	var reasons []rejection
 	for _, seen := range r.unseen {
 		reasons = append(reasons, seen)
 	}
 	slices.SortFunc(reasons, func(a, b rejection) int { return a.n - b.n })
 	for _, seen := range reasons[:min(len(reasons), maxUnseen)] {
-		list = append(list, *r.failure(seen.reason, len(opener)))
+		f := seen.failure(seen.reason, len(opener))
+		if seen.scope > 0 { // lines are those of the main program
+			f = &Failure{Kind: Thrown, Message: seen.file + ": " + seen.thrown(f).Message}
+		}
+		list = append(list, *f)
 	}
 	return list
 }
 
 // log keeps a line of a program's log.
-func (r *run) log(args []value) value {
+func (r *run) log(_ *quickjs.Engine, args []value) value {
 	room := r.program.Limits.Logs - r.logged
 	if room < 0 {
 		return r.Undefined
@@ -368,14 +522,18 @@ func (r *run) log(args []value) value {
 }
 
 // unknown returns the message for an unknown name.
-func (r *run) unknown(args []value) value {
-	name, _, _ := r.Text(args[0], 200)
+func (r *run) unknown(engine *quickjs.Engine, args []value) value {
+	m := r.realms[engine]
+	name, _, _ := m.Text(args[0], 200)
 	text := fmt.Sprintf("there is no action %q", name)
-	if near := nearest(name, r.program.Names, 3); len(near) > 0 {
+	if near := nearest(name, m.callable(), 3); len(near) > 0 {
 		text += "; the nearest are " + strings.Join(near, ", ")
 	}
-	return r.String(text)
+	return m.String(text)
 }
+
+// callable returns the full names of all that the program may call.
+func (m *realm) callable() []string { return slices.Concat(m.names, m.run.program.Stored) }
 
 // nearest returns at most n names near to one.
 func nearest(name string, names []string, n int) (near []string) {
@@ -392,21 +550,21 @@ func nearest(name string, names []string, n int) (near []string) {
 }
 
 // settle returns the end of a settled program.
-func (r *run) settle(rejected bool, result value) *End {
+func (m *realm) settle(rejected bool, result value) *End {
 	if rejected {
-		return &End{Failure: r.failure(result, len(opener))}
+		return &End{Failure: m.failure(result, len(opener))}
 	}
-	text, ok := r.Call(r.encode, result)
+	text, ok := m.Call(m.encode, result)
 	if !ok {
-		f := r.failure(r.Exception(), len(opener))
+		f := m.failure(m.Exception(), len(opener))
 		f.Kind, f.Message = NoResult, "the result is not JSON: "+f.Message
 		return &End{Failure: f}
 	}
-	if text == r.Undefined {
+	if text == m.Undefined {
 		return &End{Failure: &Failure{Kind: NoResult, Message: "the result is a function or a symbol, which is not JSON"}}
 	}
-	limit := r.program.Limits.Result
-	encoded, length, ok := r.Text(text, limit)
+	limit := m.run.program.Limits.Result
+	encoded, length, ok := m.Text(text, limit)
 	if !ok || length > limit {
 		message := fmt.Sprintf("the result has %d bytes, at most %d are allowed; return less", length, limit)
 		return &End{Failure: &Failure{Kind: NoResult, Message: message}}

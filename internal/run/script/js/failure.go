@@ -2,6 +2,7 @@ package js
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -26,57 +27,57 @@ const (
 	otherCloser = "\n}"
 )
 
-// compile returns the function of the program, or the reason against it.
-func (r *run) compile() (function value, fault *Failure) {
-	source := r.program.Source
-	if other, ok := r.Compile(otherOpener+source+otherCloser, file); ok { // its messages are clearer
-		r.Free(other)
+// compile returns the function of a program, or the reason against it.
+func (m *realm) compile() (function value, fault *Failure) {
+	source := m.run.sources[m.file]
+	if other, ok := m.Compile(otherOpener+source+otherCloser, m.file); ok { // its messages are clearer
+		m.Free(other)
 	} else {
-		return r.Undefined, r.syntax(len(otherOpener))
+		return m.Undefined, m.syntax(len(otherOpener))
 	}
-	compiled, ok := r.Compile(opener+source+closer, file)
+	compiled, ok := m.Compile(opener+source+closer, m.file)
 	if !ok {
-		return r.Undefined, r.syntax(len(opener))
+		return m.Undefined, m.syntax(len(opener))
 	}
-	function, _ = r.Run(compiled)
+	function, _ = m.Run(compiled)
 	return function, nil
 }
 
 // syntax returns the failure of a text that does not compile.
-func (r *run) syntax(prefix int) *Failure {
-	f := r.failure(r.Exception(), prefix)
+func (m *realm) syntax(prefix int) *Failure {
+	f := m.failure(m.Exception(), prefix)
 	f.Kind, f.Stack = Syntax, nil
 	if f.Line > 0 {
-		f.Message = clearer(f.Message, strings.Split(r.program.Source, "\n")[f.Line-1], f.Column)
+		f.Message = clearer(f.Message, strings.Split(m.run.sources[m.file], "\n")[f.Line-1], f.Column)
 	}
 	return f
 }
 
 // failure describes what was thrown, and releases it. prefix is the length of the text before the source
 // in its first line.
-func (r *run) failure(thrown value, prefix int) *Failure {
+func (m *realm) failure(thrown value, prefix int) *Failure {
 	var description struct{ Name, Message, Stack, Tool, Code string }
-	if text, ok := r.Call(r.describe, thrown); ok {
-		encoded, _, _ := r.Text(text, 1<<20)
+	if text, ok := m.Call(m.describe, thrown); ok {
+		encoded, _, _ := m.Text(text, 1<<20)
 		_ = json.Unmarshal([]byte(encoded), &description)
-		r.Free(text)
+		m.Free(text)
 	} else {
-		r.Free(r.Exception())
+		m.Free(m.Exception())
 		description.Message = "what it threw cannot be shown"
 	}
-	if r.over != nil {
-		r.stop(r.over, description.Stack)
+	if m.run.over != nil {
+		m.run.stop(m.run.over, description.Stack)
 	}
 	f := &Failure{Kind: Thrown, Name: description.Name, Message: shorten.To(description.Message, maxMessage)}
 	if description.Name == "ToolError" && description.Tool != "" {
 		f.Name, f.Tool = description.Code, description.Tool
 	}
 	if name, ok := undefinedName(f); ok {
-		if near := suggest.Nearest(name, families(r.program.Names)); near != "" {
+		if near := suggest.Nearest(name, families(m.callable())); near != "" {
 			f.Message += "; did you mean " + near + "?"
 		}
 	}
-	f.place(r.program.Source, description.Stack, prefix)
+	m.place(f, description.Stack, prefix)
 	return f
 }
 
@@ -103,19 +104,27 @@ func families(names []string) (list []string) {
 // maxFrames limits the frames of a failure.
 const maxFrames = 3
 
-// frame matches a line of a stack in the program, for example "    at f (script:3:5)".
-var frame = regex.Lazy(`^\s*at (?:(.*) \()?` + file + `:(\d+):(\d+)\)?$`)
+// frame matches a line of a stack in a program, for example "    at f (script:3:5)".
+var frame = regex.Lazy(`^\s*at (?:(.*) \()?(` + file + `|` + Stored + `\.[a-z][a-z0-9_-]*):(\d+):(\d+)\)?$`)
 
-// place sets where a failure was, from a stack of the engine.
-func (f *Failure) place(source, stack string, prefix int) {
-	lines := strings.Split(source, "\n")
+// place sets where a failure was in the program of a realm, from a stack of the engine. A stack that ends in a
+// program of [Program.Stored], as that of a limit may, adds this place to the message.
+func (m *realm) place(f *Failure, stack string, prefix int) {
+	lines, elsewhere := strings.Split(m.run.sources[m.file], "\n"), false
 	for text := range strings.Lines(stack) {
 		parts := frame().FindStringSubmatch(strings.TrimRight(text, "\n"))
 		if parts == nil || len(f.Stack) == maxFrames {
 			continue
 		}
-		line, _ := strconv.Atoi(parts[2])
-		column, _ := strconv.Atoi(parts[3])
+		line, _ := strconv.Atoi(parts[3])
+		column, _ := strconv.Atoi(parts[4])
+		if parts[2] != m.file {
+			if !elsewhere && f.Line == 0 {
+				f.Message += fmt.Sprintf("; it was in %s, line %d", parts[2], line)
+			}
+			elsewhere = true
+			continue
+		}
 		if line == 1 {
 			column = max(1, column-prefix)
 		}
@@ -128,7 +137,7 @@ func (f *Failure) place(source, stack string, prefix int) {
 		}
 		name := parts[1]
 		if name == "" || name == "<anonymous>" || name == "<eval>" {
-			name = file
+			name = m.file
 		}
 		f.Stack = append(f.Stack, shorten.Quoted(name)+" ("+strconv.Itoa(line)+":"+strconv.Itoa(column)+")")
 	}

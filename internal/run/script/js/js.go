@@ -27,6 +27,7 @@ type Program struct {
 	Seed   uint64          // of Math.random
 	Now    time.Time       // Date at the start, in UTC; later that of the last Answer
 	Names  []string        // full names of callable actions, "family.action"; objects of these names hold the functions
+	Stored []string        // full names of callable programs and of [Confirm], "scripts.name"
 	Limits Limits
 }
 
@@ -65,10 +66,17 @@ const (
 
 // Call is a call that a program issued.
 type Call struct {
-	Seq  int // 1, 2, … in the order of issue
-	Name string
-	Args json.RawMessage // an object
+	Seq   int // 1, 2, … in the order of issue
+	Scope int // the call of a program of [Program.Stored] that began the program which issued it; 0 = the main program
+	Name  string
+	Args  json.RawMessage // an object
 }
+
+// The object of [Program.Stored], and its function that asks the user. Its arguments are text and details.
+const (
+	Stored  = "scripts"
+	Confirm = Stored + ".confirm"
+)
 
 // Sleep is the name of a call that waits. Its argument ms is a number of milliseconds.
 const Sleep = "sleep"
@@ -78,8 +86,21 @@ type Answer struct {
 	Seq   int
 	Value json.RawMessage // empty = null
 	Error *ToolError      // instead of a value
+	Run   *Inner          // instead of a value: what the program runs for it
 	Now   time.Time       // Date from here on; zero = as before
 }
+
+// Inner is a program of [Program.Stored] that another program calls. It runs in the same process and under the
+// same limits, with objects of the language of its own, and its calls are those of the whole run. The result, or
+// a [ToolError] with the code [Failed], is the answer to the call.
+type Inner struct {
+	Source string          // empty = as in an earlier answer for this name
+	Input  json.RawMessage // empty = null
+	Names  []string        // nil = those of the program that calls it
+}
+
+// Failed is the code of a program that threw, or whose result is not JSON.
+const Failed = "SCRIPT_FAILED"
 
 // ToolError is what a call throws in a program, with its fields in lower case.
 type ToolError struct {

@@ -1,13 +1,12 @@
 // The prelude makes the globals of a program. It holds what it needs of the engine in constants, so
 // that a program that changes built-in objects harms only itself. Arrays are read by index: iterators
 // can be changed too.
-(function (host, setting) {
+(function (host, setting, clock) {
 	"use strict";
 	const RealDate = Date, RealError = Error, RealProxy = Proxy, RealTypeError = TypeError, StringOf = String;
 	const { apply, construct, ownKeys } = Reflect, { defineProperty, freeze } = Object, { isArray } = Array;
 	const { stringify } = JSON, { slice } = String.prototype, dateToString = RealDate.prototype.toString;
 	const max = Math.max, min = Math.min;
-	let now = setting.now;
 
 	const define = (object, key, value) => defineProperty(object, key, { __proto__: null, value, writable: true, configurable: true });
 
@@ -18,13 +17,13 @@
 	define(globalThis, "ToolError", ToolError);
 
 	function FrozenDate(...args) {
-		if (new.target === undefined) return apply(dateToString, new RealDate(now), []);
-		return construct(RealDate, args.length === 0 ? [now] : args, new.target);
+		if (new.target === undefined) return apply(dateToString, new RealDate(clock.now), []);
+		return construct(RealDate, args.length === 0 ? [clock.now] : args, new.target);
 	}
 	defineProperty(FrozenDate, "name", { __proto__: null, value: "Date" });
 	defineProperty(FrozenDate, "length", { __proto__: null, value: 7 });
 	defineProperty(FrozenDate, "prototype", { __proto__: null, value: RealDate.prototype, writable: false });
-	define(FrozenDate, "now", () => now);
+	define(FrozenDate, "now", () => clock.now);
 	define(FrozenDate, "parse", RealDate.parse);
 	define(FrozenDate, "UTC", RealDate.UTC);
 	define(RealDate.prototype, "constructor", FrozenDate);
@@ -36,7 +35,17 @@
 	// These take their words alone, and then answer signatures.
 	const spoken = { __proto__: null, "tools.find": "query", "tools.describe": "name" };
 
+	const stored = { __proto__: null };
+	for (let i = 0; i < setting.stored.length; i++) stored[setting.stored[i]] = true;
+	const asking = "scripts.confirm";
+	const confirm = (text, details) => {
+		if (typeof text !== "string" || text === "") throw new RealTypeError(asking + " takes the question as a text");
+		return issue(asking, stringify({ __proto__: null, text, details }));
+	};
+
 	function call(name, args) {
+		if (name === asking && stored[name] === true) return confirm(args?.text, args?.details);
+		if (stored[name] === true) return issue(name, stringify({ __proto__: null, input: args }));
 		let text = "{}";
 		if (typeof args === "string" && spoken[name] !== undefined) args = { __proto__: null, [spoken[name]]: args, as: "ts" };
 		if (args !== undefined && args !== null) {
@@ -99,12 +108,12 @@
 		for (let j = 0; j < members.length; j++) {
 			const { key, name } = members[j];
 			if (key in target) continue; // a function of the language stays
-			defineProperty(target, key, { __proto__: null, value: freeze((args) => call(name, args)), enumerable: space !== "" });
+			defineProperty(target, key, { __proto__: null, value: name === asking && stored[name] === true ? freeze(confirm) : freeze((args) => call(name, args)), enumerable: space !== "" });
 		}
 		if (space === "") continue;
 		if (space === "tools") {
 			defineProperty(target, "call", { __proto__: null, value: freeze((name, args) => {
-				if (typeof name !== "string" || known[name] !== true) throw unknown(StringOf(name));
+				if (typeof name !== "string" || known[name] !== true && stored[name] !== true) throw unknown(StringOf(name));
 				return call(name, args);
 			}) });
 		}
@@ -121,7 +130,6 @@
 	const cut = (value) => apply(slice, StringOf(value), [0, 4000]);
 	return {
 		__proto__: null,
-		setNow(ms) { now = ms; },
 		// Gives the error of a call its members.
 		fail(error, fields) {
 			const keys = ownKeys(fields);

@@ -30,19 +30,41 @@ type Engine struct {
 
 	tls              *libc.TLS
 	runtime, context uintptr
-	held             []any // Go functions of which the library has only the address
+	*shared
+}
+
+// shared is what the realms of an engine have in common.
+type shared struct {
+	held   []any               // Go functions of which the library has only the address
+	realms map[uintptr]*Engine // by context
 }
 
 // New returns an engine without a limit of memory. It calls outOfMemory when an allocation
 // fails, and tries again.
 func New(outOfMemory func()) *Engine {
-	e := &Engine{tls: libc.NewTLS()}
+	e := &Engine{tls: libc.NewTLS(), shared: &shared{realms: map[uintptr]*Engine{}}}
 	e.runtime = lib.XJS_NewRuntime(e.tls)
 	lib.XJS_SetMaxStackSize(e.tls, e.runtime, maxStack)
 	e.watchMemory(outOfMemory)
 	e.context = lib.XJS_NewContext(e.tls, e.runtime)
+	e.realms[e.context] = e
 	e.Undefined, _ = e.Eval("void 0", "prelude")
 	return e
+}
+
+// Realm returns a realm of the engine: it has objects of the language of its own, and shares memory, limits
+// and waiting reactions with the others. Its programs reach only the values that they are given.
+func (e *Engine) Realm() *Engine {
+	inner := &Engine{Undefined: e.Undefined, tls: e.tls, runtime: e.runtime, shared: e.shared}
+	inner.context = lib.XJS_NewContext(e.tls, e.runtime)
+	e.realms[inner.context] = inner
+	return inner
+}
+
+// Close releases a realm. Values of it that others hold stay valid.
+func (e *Engine) Close() {
+	delete(e.realms, e.context)
+	lib.XJS_FreeContext(e.tls, e.context)
 }
 
 // watchMemory wraps the allocation functions, because programs can catch the engine's own error.
@@ -97,8 +119,12 @@ func (e *Engine) Watch(interrupt func() bool) {
 	}), 0)
 }
 
-// InterruptSoon has the func of [Engine.Watch] called at the next loop or call of the program.
-func (e *Engine) InterruptSoon() { (*lib.TJSContext)(at(e.context)).Finterrupt_counter = 0 }
+// InterruptSoon has the func of [Engine.Watch] called at the next loop or call of a program.
+func (e *Engine) InterruptSoon() {
+	for context := range e.realms {
+		(*lib.TJSContext)(at(context)).Finterrupt_counter = 0
+	}
+}
 
 // Interrupted returns the stack of an error that [Engine.Watch] made.
 func (e *Engine) Interrupted(thrown Value) (stack string, ok bool) {
@@ -108,12 +134,12 @@ func (e *Engine) Interrupted(thrown Value) (stack string, ok bool) {
 	return e.member(thrown, "stack"), e.member(thrown, "message") == "interrupted"
 }
 
-// Track has f called when a promise is rejected that has no handler, and when it gets one. The values
-// are not f's to release.
-func (e *Engine) Track(f func(promise, reason Value, handled bool)) {
+// Track has f called when a promise of a realm is rejected that has no handler, and when it gets one. The
+// values are not f's to release.
+func (e *Engine) Track(f func(realm *Engine, promise, reason Value, handled bool)) {
 	lib.XJS_SetHostPromiseRejectionTracker(e.tls, e.runtime,
-		e.address(func(_ *libc.TLS, _ uintptr, promise, reason Value, handled lib.TBOOL, _ uintptr) {
-			f(promise, reason, handled != 0)
+		e.address(func(_ *libc.TLS, context uintptr, promise, reason Value, handled lib.TBOOL, _ uintptr) {
+			f(e.realms[context], promise, reason, handled != 0)
 		}), 0)
 }
 
@@ -122,14 +148,22 @@ func (e *Engine) Seed(seed uint64) {
 	(*lib.TJSContext)(at(e.context)).Frandom_state = max(seed, 1) // never zero
 }
 
-// Function returns a function of JavaScript that calls f with its arguments, which f does not release.
-func (e *Engine) Function(name string, f func(args []Value) Value) Value {
+// Callback is a Go function for [Engine.Function] of all realms.
+type Callback uintptr
+
+// Callback returns a callback that calls f with the realm of the function that was called, and with its
+// arguments, which f does not release.
+func (e *Engine) Callback(f func(realm *Engine, args []Value) Value) Callback {
+	return Callback(e.address(func(_ *libc.TLS, context uintptr, _ Value, count int32, args uintptr) Value {
+		return f(e.realms[context], unsafe.Slice((*Value)(at(args)), count))
+	}))
+}
+
+// Function returns a function of JavaScript that calls a callback.
+func (e *Engine) Function(name string, f Callback) Value {
 	cName := e.copy(name)
 	defer libc.Xfree(e.tls, cName)
-	call := func(_ *libc.TLS, _ uintptr, _ Value, count int32, args uintptr) Value {
-		return f(unsafe.Slice((*Value)(at(args)), count))
-	}
-	return lib.XJS_NewCFunction2(e.tls, e.context, e.address(call), cName, 0, lib.EJS_CFUNC_generic, 0)
+	return lib.XJS_NewCFunction2(e.tls, e.context, uintptr(f), cName, 0, lib.EJS_CFUNC_generic, 0)
 }
 
 // copy returns the address of a copy of s with a zero after it, to be released by libc.Xfree.

@@ -21,13 +21,13 @@ func TestEngine(t *testing.T) {
 		e.LimitMemory(1 << 30)
 	})
 	global, _ := e.Eval("globalThis", "test")
-	e.Set(global, "twice", e.Function("twice", func(args []Value) Value {
+	e.Set(global, "twice", e.Function("twice", e.Callback(func(_ *Engine, args []Value) Value {
 		s, length, ok := e.Text(args[0], 3)
 		if !ok || length > 3 {
 			return e.Throw("too long")
 		}
 		return e.String(s + s)
-	}))
+	})))
 	for source, want := range map[string]string{
 		"1 + 1":                                "2",
 		"twice('ab')":                          "abab",
@@ -52,7 +52,7 @@ func TestPromises(t *testing.T) {
 	t.Parallel()
 	e := New(func() {})
 	var seen []bool
-	e.Track(func(_, _ Value, handled bool) { seen = append(seen, handled) })
+	e.Track(func(_ *Engine, _, _ Value, handled bool) { seen = append(seen, handled) })
 	promise, resolve, reject := e.Promise()
 	if settled, _, _ := e.State(promise); settled {
 		t.Error("a new promise is settled")
@@ -85,11 +85,11 @@ func TestInterrupt(t *testing.T) {
 	e := New(func() {})
 	over := false
 	e.Watch(func() bool { return over })
-	e.Set(func() Value { g, _ := e.Eval("globalThis", "test"); return g }(), "stop", e.Function("stop", func([]Value) Value {
+	e.Set(func() Value { g, _ := e.Eval("globalThis", "test"); return g }(), "stop", e.Function("stop", e.Callback(func(*Engine, []Value) Value {
 		over = true
 		e.InterruptSoon()
 		return e.String(e.Stack())
-	}))
+	})))
 	if _, ok := e.Eval("\nlet s\ntry { s = stop(); for (;;); } catch { s }", "test"); ok {
 		t.Fatal("it was caught")
 	}
