@@ -30,7 +30,11 @@ func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 	return func(next call.Func) call.Func {
 		return func(ctx context.Context, c *call.Call) toolfold.Answer {
 			forwards := c.Entry != nil && c.Entry.Action.Forwards() // to a call that is recorded itself
-			changes := c.Entry != nil && !forwards && c.Entry.Action.Effect != toolfold.Reads
+			changes := c.Entry != nil && c.Entry.Action.Effect != toolfold.Reads
+			if forwards { // what it calls may only read, and a file may have the result
+				files, err := c.Targets(ctx)
+				changes = err != nil || len(files) > 0
+			}
 			if c.Origin.Token == "" && (c.Origin.Caller == "" || !changes) { // the page reads what it shows all the time
 				return next(ctx, c)
 			}
@@ -45,7 +49,7 @@ func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 				}
 			}
 			answer := next(ctx, c)
-			if forwards && answer.Err == nil {
+			if forwards && !changes && answer.Err == nil {
 				return answer
 			}
 			e.Ended = now()

@@ -39,6 +39,7 @@ func TestAuditOfTokens(t *testing.T) {
 	ada("tools/call", callOf("memory", `{"action":"store","key":"secret-key","value":"secret-value"}`))
 	bob("tools/call", callOf("memory", `{"action":"delete","key":"secret-key"}`))
 	bob("tools/call", callOf("tool_call", `{"name":"memory.get","arguments":{"key":"secret-key"}}`))
+	ada("tools/call", callOf("tool_call", `{"name":"memory.get","arguments":{"key":"secret-key"},"saveTo":"result.json"}`))
 	ada("resources/read", `"uri":"toolfold://upstream/one/x:1"`)
 	ada("prompts/get", `"name":"one-hello"`)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up.pay","arguments":{"until":"/never"},` +
@@ -74,17 +75,17 @@ func TestAuditOfTokens(t *testing.T) {
 	all := shown()
 	for _, want := range []string{
 		"ada  memory.store  done", "bob  memory.delete  PERMISSION_DENIED", "bob  memory.get  done", "ada  one.resources.read  done",
-		"ada  one.prompts.hello  done", "ada  up.pay  no end",
+		"ada  one.prompts.hello  done", "ada  up.pay  no end", "ada  tools.call  done", "ada  memory.get  done",
 	} {
 		if strings.Count(all, want) != 1 {
 			t.Errorf("want %q once in\n%s", want, all)
 		}
 	}
-	if strings.Contains(all, "tools.call") || strings.Contains(all+shown("--json"), "secret-") {
+	if strings.Contains(all+shown("--json"), "secret-") {
 		t.Error(all, shown("--json"))
 	}
 	for args, want := range map[string]int{
-		"--caller=ada": 4, "--action=memory.*": 3, "--failed": 2, "--until=-1h": 0, "--since=-1m --json": 6,
+		"--caller=ada": 6, "--action=memory.*": 4, "--failed": 2, "--until=-1h": 0, "--since=-1m --json": 8,
 	} {
 		got := shown(strings.Fields(args)...)
 		if n := strings.Count(got, "\n"); n != max(want, 1) || want == 0 && !strings.Contains(got, "no such call") {
