@@ -137,13 +137,15 @@ func TestOffersSameThrough(t *testing.T) {
 		sequences = 500
 	}
 	for n := range sequences {
-		r := rand.New(rand.NewPCG(uint64(n), 5))
-		offers := []randomOffers{newRandomOffers(r), newRandomOffers(r)}
-		for _, modern := range []bool{false, true} {
-			for _, modernClient := range []bool{false, true} {
-				checkOffers(t, fmt.Sprintf("sequence %d, server of 2026-07-28 %t, client %t", n, modern, modernClient), r, offers, modern, modernClient)
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(n), 5))
+			offers := []randomOffers{newRandomOffers(r), newRandomOffers(r)}
+			for _, modern := range []bool{false, true} {
+				for _, modernClient := range []bool{false, true} {
+					checkOffers(t, fmt.Sprintf("server of 2026-07-28 %t, client %t", modern, modernClient), r, offers, modern, modernClient)
+				}
 			}
-		}
+		})
 	}
 }
 
