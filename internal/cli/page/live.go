@@ -152,9 +152,10 @@ func (p *Page) changes(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mark describes all that the page shows: the files of the machine, and the store if there is one.
+// mark describes all that the page shows: logins at servers, the files of the machine, and the store if there is one.
 func (p *Page) mark(ctx context.Context) (string, error) {
 	files, err := p.machine.files()
+	files = fmt.Sprintln(p.logins.mark()) + files
 	if err != nil || !p.stored() {
 		return files, err
 	}

@@ -57,6 +57,7 @@ type server struct {
 	State     string
 	Problem   string // why it fails or offers nothing; empty if it works
 	Shared    bool   // sessions share its process
+	LogsIn    bool   // users can log in there
 	Raw       doctor.Cost
 	Folded    doctor.Cost
 	HeldTools []gateway.HeldTool
@@ -67,6 +68,9 @@ type server struct {
 func (s server) Undecided() []gateway.HeldTool {
 	return slices.DeleteFunc(slices.Clone(s.HeldTools), func(h gateway.HeldTool) bool { return h.Rejected })
 }
+
+// WantsLogin reports whether the server fails because the user has to log in.
+func (s server) WantsLogin() bool { return s.LogsIn && servers.WantsLogin(s.Problem) }
 
 // use calls do with the present state and the gateway that it was read from, one call at a time.
 func (m *machine) use(do func(*state, *settings.Options, *gateway.Gateway) error) error {
@@ -145,6 +149,8 @@ func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, e
 	answer, families, known := g.Listing(name)
 	s = server{Name: name, State: stateReady, Problem: cmp.Or(g.Failures()[name], g.Trouble()[name]), Families: families,
 		Shared: servers.Unshared(o, name) == nil}
+	_, unable := servers.ForLogin(o, name)
+	s.LogsIn = unable == nil
 	switch {
 	case o.Upstreams[name].Disabled:
 		s.State = stateOff

@@ -128,7 +128,11 @@ func (p *Page) overview(r *http.Request) (any, error) {
 			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(undecided), false})
 		}
 		if server.State == stateFails || server.State == stateUnknown {
-			o.Attention = append(o.Attention, attention{path, server.Name, server.State, server.Problem, server.State == stateFails})
+			why := server.State
+			if server.WantsLogin() {
+				why = "wants a login"
+			}
+			o.Attention = append(o.Attention, attention{path, server.Name, why, server.Problem, server.State == stateFails})
 		}
 	}
 	if len(s.LeftOut) > 0 {

@@ -46,6 +46,8 @@ type Page struct {
 	counts   [len(periods)]counts // read by activity
 	// restart ends the shared processes of a server, and describes that.
 	restart func(ctx context.Context, o *settings.Options, name string) (effect string, err error)
+	logIn   logInFunc
+	logins  serverLogins // begun by logIn
 	asks    asker
 	// definitions returns the workflows that a task runs, by "workflow " and id.
 	definitions func(ctx context.Context, taskID string) (map[string]json.RawMessage, error)
@@ -74,6 +76,7 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /servers/{name}", p.show("server", p.server))
 	mux.HandleFunc("POST /servers/{name}/switch", p.change(p.switchServer))
 	mux.HandleFunc("POST /servers/{name}/restart", p.restartServer)
+	mux.HandleFunc("POST /servers/{name}/login", p.logInAt)
 	mux.HandleFunc("GET /servers/{name}/restart", toServer) // the address of a view with what a restart did
 	mux.HandleFunc("POST /servers/{name}/approve", p.decide("approved", (*gateway.Gateway).Approve))
 	mux.HandleFunc("POST /servers/{name}/reject", p.decide("rejected", (*gateway.Gateway).Reject))

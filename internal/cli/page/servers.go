@@ -24,6 +24,8 @@ type serverView struct {
 	Effect  string // of the restart that was asked for; may be empty
 	Find    string // what the user looks for among the tools; empty = nothing
 	Tree    []branch
+	Login   *serverLogin // begun by the user; nil = none
+	Local   bool         // the browser runs on this machine, so that it can log in
 }
 
 // change is a held tool beside its accepted definition.
@@ -49,7 +51,7 @@ func (p *Page) server(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := serverView{server: s, Find: strings.TrimSpace(r.URL.Query().Get("find"))}
+	v := serverView{server: s, Login: p.logins.of(s.Name), Local: p.access != nil, Find: strings.TrimSpace(r.URL.Query().Get("find"))}
 	v.Tree = branches(s.Families, v.Find)
 	for _, h := range s.HeldTools {
 		v.Changes = append(v.Changes, change{

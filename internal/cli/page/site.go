@@ -35,7 +35,7 @@ func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site fun
 		},
 		activity: b.Activity, asks: beside, storeMark: b.Mark, definitions: beside.definitions,
 		tools:     func() (toolbox, error) { return beside.open() },
-		scriptRun: beside.scriptRun, patience: patience, restart: servers.Restart,
+		scriptRun: beside.scriptRun, patience: patience, restart: servers.Restart, logIn: servers.LogIn,
 	}
 	p.live = newLive(p.log, p.mark)
 	site = func(next http.Handler, l serve.Login) http.Handler {

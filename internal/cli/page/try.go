@@ -104,7 +104,11 @@ func (s size) String() string {
 	if s.About {
 		about = "about "
 	}
-	return fmt.Sprintf("%s bytes, %s%s tokens", english.Grouped(s.Bytes), about, english.Grouped(s.Tokens))
+	tokens := "tokens"
+	if s.Tokens == 1 {
+		tokens = "token"
+	}
+	return fmt.Sprintf("%s bytes, %s%s %s", english.Grouped(s.Bytes), about, english.Grouped(s.Tokens), tokens)
 }
 
 // sizeOf returns the size of a text.

@@ -187,19 +187,12 @@ func loginUpstream(c *cli.Context) error {
 		return err
 	}
 	name := c.Args().First()
-	u, known := o.Upstreams[name]
-	switch {
-	case !known || c.NArg() != 1:
+	if _, known := o.Upstreams[name]; !known || c.NArg() != 1 {
 		return upstreamUnknown(o, name)
-	case u.URL == "":
-		return env.UsageError("%s is a program: it logs in by itself", name)
 	}
-	s, err := servers.OfUpstream(name, u, o.Files.Workspace)
+	s, err := servers.ForLogin(o, name)
 	if err != nil {
 		return err
-	}
-	if s.Header.Get("Authorization") != "" {
-		return env.UsageError("%s is sent the header Authorization of the settings: take that out first", name)
 	}
 	login := upstream.Login{Server: s, ClientID: c.String("client-id"), Scopes: strings.Fields(c.String("scope")), Show: func(address string) {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: open this address in a browser:\n%s\n", address)
