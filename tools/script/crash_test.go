@@ -264,6 +264,10 @@ func (s *shop) settle(steps *table, unknown []script.Unknown) {
 		done := s.done[in.ID] > 0
 		s.mu.Unlock()
 		path := "/" + strconv.Itoa(u.Call)
+		if u.Action == script.Confirm {
+			steps.steps[path] = script.Confirmed(true)
+			continue
+		}
 		if delete(steps.steps, path); done {
 			steps.steps[path] = script.Settled(json.RawMessage(`{"n":0}`))
 		}

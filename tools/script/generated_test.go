@@ -47,9 +47,11 @@ func (g *programOf) block(depth int) {
 
 func (g *programOf) statement(depth int) {
 	simple := []string{
-		"await add();", "add();", "await sub();", "sub();", "await Promise.all([sub(), sub(), get()]);", "await Promise.race([sub(), get()]);", "await set();", "await get();", "await sleep(1);", "await down(2);",
+		"await add();", "add();", "await sub();", "sub();", "await Promise.all([sub(), sub(), get()]);", "await Promise.race([sub(), get()]);",
+		"await set();", "await get();", "await sleep(1);", "await down(2);",
 		"await Promise.any([refuse(), add()]);", "await Promise.race([add(), sleep(2)]);", "await Promise.race([get(), add(), set()]);",
-		"await Promise.allSettled([add(), refuse(), get(), add()]);", "setTimeout(() => add(), 1);", "add().then(() => add());",
+		"await Promise.allSettled([add(), refuse(), get(), add()]);", "if (!spent()) await scripts.confirm('Go on?');",
+		"setTimeout(() => add(), 1);", "add().then(() => add());",
 		"for await (const i of steps(3)) if (i === 1) await add();", "await Promise.all(Array.from({length: 18}, add));",
 	}
 	if depth == 0 || g.IntN(3) == 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script"
@@ -174,7 +175,13 @@ func (s *Service) resume(ctx context.Context, in RunIn) (script.Result, error) {
 			About(toolfold.ProblemRefused, outcome.Name).WithHint("leave outcome out to wait for the run")
 	case !ended:
 		return s.runs.Await(ctx, in.ID, false)
-	case !result.Stopped() || len(result.Unknown) > 0 && len(in.Outcome) == 0:
+	case !result.Stopped():
+		return result, nil
+	}
+	if err := s.askOpen(ctx, result.Unknown, &in); err != nil {
+		return script.Result{}, err
+	}
+	if len(result.Unknown) > 0 && len(in.Outcome) == 0 {
 		return result, nil
 	}
 	outcomes, err := outcomesOf(result.Unknown, in.Outcome)
@@ -187,11 +194,41 @@ func (s *Service) resume(ctx context.Context, in RunIn) (script.Result, error) {
 	return s.runs.Await(ctx, in.ID, true)
 }
 
+// askOpen asks the user the questions of a run, if the client can be asked, and adds the answers to the outcomes.
+// A caller whose user can be asked does not answer for the user.
+func (s *Service) askOpen(ctx context.Context, unknown []script.Unknown, in *RunIn) error {
+	if !ask.CanAsk(ctx) || slices.ContainsFunc(unknown, func(u script.Unknown) bool {
+		return u.Action != script.Confirm && in.Outcome[strconv.Itoa(u.Call)] == nil // the run would not go on
+	}) {
+		return nil
+	}
+	for _, u := range unknown {
+		number := strconv.Itoa(u.Call)
+		if u.Action != script.Confirm {
+			continue
+		}
+		if in.Outcome[number] != nil {
+			return toolfold.Errorf(toolfold.InvalidInput, "call %s is a question to the user, who is asked", number).
+				About(toolfold.ProblemRefused, outcome.Name).WithHint("leave the call out of outcome")
+		}
+		err := script.Ask(ctx, u.Call, u.Arguments)
+		refused, ok := errors.AsType[*toolfold.Error](err)
+		if err != nil && (!ok || refused.Code != ask.Declined) {
+			return err
+		}
+		if in.Outcome == nil {
+			in.Outcome = map[string]json.RawMessage{}
+		}
+		in.Outcome[number] = json.RawMessage(map[bool]string{true: `"yes"`, false: `"no"`}[err == nil])
+	}
+	return nil
+}
+
 // outcomesOf returns the outcomes of unknown calls for [Runs.Resume]. Each unknown call must have one.
 func outcomesOf(unknown []script.Unknown, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	open := map[string]bool{}
+	open, question := map[string]bool{}, map[string]bool{}
 	for _, u := range unknown {
-		open[strconv.Itoa(u.Call)] = true
+		open[strconv.Itoa(u.Call)], question[strconv.Itoa(u.Call)] = true, u.Action == script.Confirm
 	}
 	outcomes := map[string]json.RawMessage{}
 	for _, number := range slices.Sorted(maps.Keys(given)) {
@@ -205,6 +242,12 @@ func outcomesOf(unknown []script.Unknown, given map[string]json.RawMessage) (map
 			Result json.RawMessage `json:"result"`
 		}
 		switch raw := given[number]; {
+		case question[number]:
+			if _ = json.Unmarshal(raw, &word); word != "yes" && word != "no" {
+				return nil, toolfold.Errorf(toolfold.InvalidInput, `call %s is a question, and its outcome is "yes" or "no"`, number).
+					About(toolfold.ProblemRefused, outcome.Name).WithHint("ask the user")
+			}
+			outcomes[script.Path(call)] = script.Confirmed(word == "yes")
 		case json.Unmarshal(raw, &word) == nil && word == "done":
 			outcomes[script.Path(call)] = script.Settled(nil)
 		case word == "not done":

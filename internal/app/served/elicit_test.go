@@ -18,11 +18,15 @@ import (
 // empty if the call asks nothing.
 type answerFunc func(name, arguments, reply string) (question, answer string)
 
-// modernUser returns a client of 2026-07-28 with a user.
+// modernUser returns a client of 2026-07-28 with a user, which takes tasks.
 func modernUser(t *testing.T, m machine) answerFunc {
+	return userOf(t, m, takes(`,"elicitation":{"form":{}}`))
+}
+
+// userOf returns a client of 2026-07-28 with a user, and with the metadata of its requests.
+func userOf(t *testing.T, m machine, meta string) answerFunc {
 	return func(name, arguments, reply string) (question, answer string) {
 		t.Helper()
-		meta := takes(`,"elicitation":{"form":{}}`)
 		first := m.call(meta, name, arguments)
 		if first["resultType"] != "input_required" {
 			return "", stable(first)

@@ -223,9 +223,14 @@ func (r *shellRun) goOn(ctx context.Context, answer toolfold.Answer) {
 	}
 	outcomes := ""
 	for _, u := range result.Unknown {
+		if u.Action == runscript.Confirm {
+			outcomes += fmt.Sprintf(" --outcome %d=yes", u.Call)
+			r.note("the script asks you at call %d: %s; answer yes or no", u.Call, u.Arguments)
+			continue
+		}
 		outcomes += fmt.Sprintf(" --outcome %d=done", u.Call)
 	}
-	if outcomes != "" {
+	if strings.Contains(outcomes, "=done") {
 		r.note("see whether the unknown calls were done; for those that were not: 'not done'")
 	}
 	r.note("to go on: toolfold script run --id %s%s", r.id, outcomes)

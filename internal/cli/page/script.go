@@ -65,6 +65,7 @@ type unknownCall struct {
 	Outcome   string // one of the outcomes; empty = not chosen
 	Value     string // JSON, of the outcome "result"
 	Problem   string
+	Question  bool // of the script to its user, with the outcomes yes and no
 }
 
 // The outcomes that a form states.
@@ -72,6 +73,8 @@ const (
 	outcomeDone    = "done"
 	outcomeNotDone = "not done"
 	outcomeResult  = "result"
+	outcomeYes     = "yes"
+	outcomeNo      = "no"
 )
 
 const (
@@ -107,7 +110,9 @@ func (p *Page) scriptOf(ctx context.Context, t result, before int) (*scriptView,
 		}
 	}
 	for _, u := range end.Unknown {
-		v.Unknown = append(v.Unknown, unknownCall{Call: u.Call, Action: u.Action, Arguments: indented(u.Arguments)})
+		v.Unknown = append(v.Unknown, unknownCall{
+			Call: u.Call, Action: u.Action, Arguments: indented(u.Arguments), Question: u.Action == script.Confirm,
+		})
 	}
 	v.Stopped = task.Final(status) && status != task.Completed && (end.Error == nil || end.Stopped())
 	sum := sha256.Sum256(ordered.MustJSON([]any{t["attempt"], t["completedAt"], end}))
@@ -240,6 +245,10 @@ func (v *scriptView) outcome(form func(string) string) (outcomes result, ok bool
 		number := strconv.Itoa(u.Call)
 		u.Outcome, u.Value = form("outcome"+number), strings.TrimSpace(form("result"+number))
 		switch {
+		case u.Action == script.Confirm && (u.Outcome == outcomeYes || u.Outcome == outcomeNo):
+			outcomes[number] = u.Outcome
+		case u.Action == script.Confirm:
+			u.Problem = "answer the question of the script"
 		case u.Outcome == outcomeDone, u.Outcome == outcomeNotDone:
 			outcomes[number] = u.Outcome
 		case u.Outcome != outcomeResult:

@@ -102,7 +102,7 @@ func TestRunOfAScriptIsShown(t *testing.T) {
 
 // TestOutcomesAreStated sends the form of unknown calls as it is, with mistakes, late and from elsewhere.
 func TestOutcomesAreStated(t *testing.T) {
-	answer := runOf("failed", paying, "till.pay", "till.pay", "till.pay")
+	answer := runOf("failed", paying, "till.pay", "till.pay", "till.pay", "scripts.confirm")
 	var called []string
 	var left error
 	p, base, browser := served(t, nil)
@@ -127,7 +127,8 @@ func TestOutcomesAreStated(t *testing.T) {
 		}
 		return all
 	}
-	complete := form("outcome4", "done", "outcome5", "not done", "outcome6", "result", "result6", ` {"n": 1.0} `, "outcome9", "done")
+	complete := form("outcome4", "done", "outcome5", "not done", "outcome6", "result", "result6", ` {"n": 1.0} `, "outcome7", "yes",
+		"outcome9", "done")
 	jar, _ := cookiejar.New(nil)
 	foreign := post(t, base+"/tasks/7/go-on", complete)
 	foreign.Header.Set("Origin", "http://evil.example")
@@ -156,6 +157,7 @@ func TestOutcomesAreStated(t *testing.T) {
 		"a call left out":     {form("outcome4", "done", "outcome5", "done"), unfit, "choose what became"},
 		"an unknown outcome":  {form("outcome4", "maybe", "outcome5", "done", "outcome6", "done"), unfit, "choose what became"},
 		"a result of no JSON": {form("outcome4", "done", "outcome5", "done", "outcome6", "result", "result6", "paid"), unfit, "must be JSON"},
+		"a question done":     {form("outcome4", "done", "outcome7", "done"), unfit, "answer the question"},
 		"no result":           {form("outcome4", "done", "outcome5", "done", "outcome6", "result"), unfit, "must be JSON"},
 	} {
 		status, text := fetch(t, browser, post(t, base+"/tasks/7/go-on", wrong.form))
@@ -170,7 +172,7 @@ func TestOutcomesAreStated(t *testing.T) {
 		t.Fatalf("these were called all the same: %v", called)
 	}
 	status, text := fetch(t, browser, post(t, base+"/tasks/7/go-on", complete))
-	want := `{"id":"7","outcome":{"4":"done","5":"not done","6":{"result":{"n":1.0}}}}`
+	want := `{"id":"7","outcome":{"4":"done","5":"not done","6":{"result":{"n":1.0}},"7":"yes"}}`
 	if status != http.StatusOK || len(called) != 1 || called[0] != want {
 		t.Errorf("%d, called %v, want %s: %s", status, called, want, text)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script/js"
@@ -30,8 +31,8 @@ func (r *run) start(ctx context.Context) error {
 			r.slots++
 		}
 		some = append(some, c)
-		reads = reads && c.reads
-		if !c.safe && c.record == nil {
+		reads = reads && c.reads && !r.asks(c.Name)
+		if (!c.safe || r.asks(c.Name)) && c.record == nil {
 			begin = append(begin, r.pathOf(c.Seq))
 		}
 	}
@@ -78,8 +79,12 @@ func (r *run) save(ctx context.Context) error {
 // order in which the script gets the answers.
 func (r *run) make(ctx context.Context, c *call) {
 	rec := record{Name: c.Name, Digest: digestOf(c.Args)}
-	uncertain := false
+	uncertain, open := false, false
 	switch {
+	case r.asks(c.Name):
+		var answered bool
+		rec.Value, rec.Error, answered = r.confirm(ctx, c)
+		open = !answered && (ctx.Err() == nil || !ask.CanAsk(ctx))
 	case c.record != nil: // settled
 		rec.Value, c.did = c.record.Value, true
 	case c.Name == js.Sleep:
@@ -99,6 +104,10 @@ func (r *run) make(ctx context.Context, c *call) {
 		c.unknown = uncertain && !c.safe
 		c.unsaved = context.Cause(ctx)
 	}
+	c.unknown = c.unknown || open
+	if r.asks(c.Name) && ctx.Err() != nil && rec.Value == nil && rec.Error == nil {
+		c.unsaved = context.Cause(ctx)
+	}
 	if c.unknown || c.unsaved != nil {
 		r.arrived <- c
 		return
@@ -111,7 +120,7 @@ func (r *run) make(ctx context.Context, c *call) {
 	rec.Inner = r.pinned(c)
 	c.answer = rec.answer(c.Seq)
 	r.unsaved = append(r.unsaved, engine.StepEnd{Path: r.pathOf(c.Seq), Record: ordered.MustJSON(rec)})
-	if !c.reads {
+	if !c.reads || r.asks(c.Name) {
 		unsaved := r.unsaved
 		r.unsaved = nil
 		c.unsaved = r.journal.Finish(ctx, unsaved...)

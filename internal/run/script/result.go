@@ -92,7 +92,11 @@ func (r *run) stopped(f *Failure) Result {
 	for _, c := range r.unknown() {
 		out.Unknown = append(out.Unknown, Unknown{c.Seq, c.Name, shortened(c.Args)})
 	}
-	if len(out.Unknown) > 0 {
+	if list := r.unknown(); len(list) > 0 && r.asks(list[0].Name) {
+		if out.Error = r.unanswered(list[0]); out.ID == "" && r.base == "" {
+			out.Unknown = nil // nobody can state it
+		}
+	} else if len(list) > 0 {
 		first := out.Unknown[0]
 		out.Error = fail(engine.Interrupted, "call %d, %s, was under way when it was cut off, and may have been done", first.Call, first.Action)
 		if more := len(out.Unknown) - 1; more > 0 {

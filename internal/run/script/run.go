@@ -48,7 +48,7 @@ const (
 
 // The codes of failures of a run, beside [engine.Interrupted] and those of actions.
 const (
-	Failed   = "SCRIPT_FAILED"   // it threw, or its result is not JSON
+	Failed   = js.Failed         // it threw, or its result is not JSON
 	Invalid  = "SCRIPT_INVALID"  // it cannot be parsed
 	Exceeded = "SCRIPT_LIMIT"    // of time, memory, calls or bytes
 	Diverged = "SCRIPT_DIVERGED" // a repeated run made other calls than recorded

@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"internal/system/":       {"internal/system/", "internal/text/"},
 	"internal/call/":         {".", "internal/call/", "internal/system/", "internal/text/"},
 	"internal/run/":          {".", "entry", "internal/call/", "internal/run/", "internal/system/", "internal/text/"},
+	"internal/run/script":    {".", "ask", "entry", "internal/call/", "internal/run/", "internal/text/"}, // scripts ask the user
 	"internal/code/":         {".", "internal/call/", "internal/code/", "internal/run/", "internal/system/", "internal/text/"},
 	"internal/test/":         {"internal/test/testwait"},
 	"internal/test/notetest": {"."},

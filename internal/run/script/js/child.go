@@ -162,7 +162,9 @@ var prelude string
 // start makes the engine and the globals.
 func (r *run) start() {
 	engine := quickjs.New(r.outOfMemory)
-	r.host = map[string]quickjs.Callback{"call": engine.Callback(r.issue), "log": engine.Callback(r.log), "unknown": engine.Callback(r.unknown)}
+	r.host = map[string]quickjs.Callback{
+		"call": engine.Callback(r.issue), "log": engine.Callback(r.log), "unknown": engine.Callback(r.unknown),
+	}
 	r.clock = engine.Object()
 	r.realm = &realm{Engine: engine, run: r, file: file, names: r.program.Names}
 	r.setNow(r.program.Now)

@@ -85,7 +85,8 @@ func TestInterrupt(t *testing.T) {
 	e := New(func() {})
 	over := false
 	e.Watch(func() bool { return over })
-	e.Set(func() Value { g, _ := e.Eval("globalThis", "test"); return g }(), "stop", e.Function("stop", e.Callback(func(*Engine, []Value) Value {
+	global, _ := e.Eval("globalThis", "test")
+	e.Set(global, "stop", e.Function("stop", e.Callback(func(*Engine, []Value) Value {
 		over = true
 		e.InterruptSoon()
 		return e.String(e.Stack())
