@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/judge"
 	"github.com/toolfold/toolfold/internal/run/script"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/run/workspace"
@@ -375,6 +377,9 @@ func (s *Service) named(ctx context.Context, in RunIn) (context.Context, script.
 	}
 	job := script.Job{Source: one.Code}
 	if job.Input, err = one.accept(ctx, in.Input); err != nil {
+		if refused, ok := errors.AsType[*toolfold.Error](err); ok {
+			refused.Example = one.example()
+		}
 		return ctx, job, err
 	}
 	limits, err := s.library.limits(one)
@@ -438,6 +443,15 @@ func (l callable) Accept(ctx context.Context, s script.Stored, input json.RawMes
 // Limits implements [script.Library].
 func (l callable) Limits(s script.Stored) (*toolfold.Rights, error) {
 	return l.limits(Script{Name: s.Name, Rights: s.Rights})
+}
+
+// example returns a call that the script's schema allows; nil if none is found.
+func (c Script) example() json.RawMessage {
+	allowed := judge.Example(c.InputSchema)
+	if allowed == nil {
+		return nil
+	}
+	return ordered.MustJSON(ordered.Map{{Key: name.Name, Value: c.Name}, {Key: input.Name, Value: allowed}})
 }
 
 // accept checks an input by the script's schema. It returns the input with defaults of the schema.

@@ -302,7 +302,8 @@ func TestInput(t *testing.T) {
 		`[1]`:          `"path":"/input","kind":"type"`, `"x"`: `"path":"/input","kind":"type"`,
 	} {
 		answer := d.Call("script.run", fmt.Sprintf(`{"name": "triage", "input": %s}`, input))
-		if !strings.Contains(answer, problem) || !strings.Contains(answer, "script.show has the inputSchema of triage") {
+		if !strings.Contains(answer, problem) || !strings.Contains(answer, "script.show has the inputSchema of triage") ||
+			!strings.Contains(answer, `"example":{"name":"triage","input":{"ids":[`) {
 			t.Errorf("%s: %s", input, answer)
 		}
 	}
