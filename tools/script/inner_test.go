@@ -83,6 +83,11 @@ func TestCallsStoredOften(t *testing.T) {
 	d := newShelf(t)
 	d.Call("script.save", `{"name": "one", "code": "const a = Array.from({length: 1000}, () => ({})); return input"}`)
 	d.Call("script.save", `{"name": "loop", "code": "for (;;);"}`)
+	d.Call("script.save", `{"name": "huge", "code": "const all = []; for (;;) all.push(new Array(1000).fill(1))"}`)
+	huge := d.Call("script.run", `{"code": "try { await scripts.huge() } catch { return 1 }"}`)
+	if !strings.Contains(huge, "it needed more than 64 MB of memory") {
+		t.Error(huge)
+	}
 	d.Expect("script.run", `{"code": "let n = 0; for (let i = 0; i < 600; i++) n += await scripts.one(1); return n"}`,
 		`{"success":true,"result":600}`)
 	answer := d.Call("script.run", `{"code": "try { await scripts.loop() } catch { return 1 }"}`)

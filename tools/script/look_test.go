@@ -66,6 +66,12 @@ func TestLook(t *testing.T) {
 			t.Errorf("%s may be called at %v, want %v", arguments, lines, want)
 		}
 	}
+	stored := []byte(`{"seed":"1","names":["bank.lose"],"stored":["scripts.confirm","scripts.count-notes"]}`)
+	places, err = script.Places("await scripts.confirm('Pay?')\nreturn scripts.count_notes()", stored)
+	counts := places["scripts.count-notes"]
+	if err != nil || len(places["scripts.confirm"]) != 1 || len(counts) != 1 || counts[0].Line != 2 {
+		t.Errorf("%v %v", places, err)
+	}
 	if places, err := script.Places(`return (`, header); len(places) > 0 || err != nil {
 		t.Errorf("places of a text that is no script: %v, %v", places, err)
 	}

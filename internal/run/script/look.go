@@ -95,7 +95,7 @@ func (p Place) May(arguments json.RawMessage) bool {
 	})
 }
 
-// Places returns the places of a script that call each action of the header of its journal. Calls by
+// Places returns the places of a script that call each action and script of the header of its journal. Calls by
 // names that only the run knows are left out. A header of nil is that of a run that has not begun.
 func Places(source string, headerRecord []byte) (places map[string][]Place, err error) {
 	var h header
@@ -108,7 +108,7 @@ func Places(source string, headerRecord []byte) (places map[string][]Place, err 
 	if err != nil {
 		return nil, nil // the engine may run it all the same
 	}
-	nameOf := js.Names(h.Names)
+	nameOf := js.Names(slices.Concat(h.Names, h.Stored))
 	places = map[string][]Place{}
 	for _, r := range references {
 		if name, ok := nameOf(r); ok {

@@ -421,7 +421,10 @@ func (r *run) endInner() (some bool) {
 
 // release closes a realm whose program has ended, and of which nothing is left.
 func (r *run) release(m *realm) {
-	used := m == r.realm || slices.Contains(r.inner, m)
+	if m == r.realm {
+		return
+	}
+	used := slices.Contains(r.inner, m)
 	for _, p := range r.pendingCalls {
 		used = used || p.realm == m
 	}
