@@ -73,3 +73,29 @@ func TestScriptAsksNobody(t *testing.T) {
 		}
 	})
 }
+
+// After the end of its process, a run does not ask again what was answered, and does not take the answer for that of
+// a question in the same words.
+func TestScriptAsksOnce(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		one := newHasty(t, store, permission.Rules{}, open(t))
+		id, _ := one.call(takes(`,"elicitation":{"form":{}}`), "script",
+			runs(`await scripts.confirm("Pay?"); await scripts.confirm("Pay?"); return "paid"`))["taskId"].(string)
+		for key := range one.asks(id, "at its call 1: Pay?") {
+			one.tells(id, key, "{}")
+		}
+		one.asks(id, "at its call 2: Pay?")
+		one.stop()
+		two := newHasty(t, store, permission.Rules{}, open(t))
+		requests := two.asks(id, "at its call 2: Pay?")
+		if len(requests) != 1 {
+			t.Errorf("asks %v", requests)
+		}
+		for key := range requests {
+			two.tells(id, key, "{}")
+		}
+		if done := fmt.Sprint(two.ended(id)["result"]); !strings.Contains(done, `"result":"paid"`) {
+			t.Error(done)
+		}
+	})
+}
