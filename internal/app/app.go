@@ -113,13 +113,13 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	var m mounter
 	if h.GatewayOnly {
 		mount(&m, script.Family, always(h.scripts()))
-		return append(m.families, lazy.MountWithFiles(h.Discovery, resultFiles{h.Files.Workspace})), m.err
+		return append(m.families, lazy.MountWithFiles(h.Discovery, resultFiles{h.ownFolder()})), m.err
 	}
 	runner := h.runner()
 	mount(&m, memory.Family, openStore(h, func(db *storage.DB) *memory.Service {
 		service := memory.New(db.Memory(h.NoteHistory), h.Now)
 		service.Namespace, service.Workspace, service.ByCaller = h.MemoryNamespace, h.WorkspaceName, h.NotesByCaller
-		service.ForAll, service.History, service.Folder = h.MemoryScope == memory.User, h.NoteHistory, h.Files.Workspace
+		service.ForAll, service.History, service.Folder = h.MemoryScope == memory.User, h.NoteHistory, h.ownFolder()
 		if h.Caller != nil {
 			service.Caller = h.Caller
 		}
@@ -171,7 +171,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		return telemetry.New(db.Metrics(), h.Now)
 	}))
 	mount(&m, config.Family, always(config.New(h.Files, tryProvider(runner.Providers))))
-	return append(m.families, lazy.MountWithFiles(h.Discovery, resultFiles{h.Files.Workspace})), m.err
+	return append(m.families, lazy.MountWithFiles(h.Discovery, resultFiles{h.ownFolder()})), m.err
 }
 
 // OfGateway reports whether a family is also served without the workbench: discovery and scripts.
@@ -227,6 +227,15 @@ func (h Host) noNotesFolder() string {
 		return "it must name a folder of its own inside the workspace, such as .toolfold/notes"
 	}
 	return ""
+}
+
+// ownFolder returns the folder of the workspace for files of its callers; empty if callers share the
+// server and no workspace.
+func (h Host) ownFolder() string {
+	if h.NotesByCaller {
+		return ""
+	}
+	return h.Files.Workspace
 }
 
 func (h Host) folder() workspace.Folder {

@@ -14,12 +14,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/internal/text/tokens"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/config"
 )
 
 // desk is the family of another server with one tool, which gives the result and counts its calls.
@@ -210,7 +216,8 @@ func TestSaveToRefused(t *testing.T) {
 		"there.json": "replaces no file", "there.json/x": "leads through a file", "../x.json": "not the name of a file inside",
 		filepath.Join(outside, "x.json"): "not the name of a file inside", "away/x.json": "out of the workspace", "up.json": "a link",
 		"lost/x.json": "out of the workspace", ".git/hooks/pre-commit": "hidden", "a/../../x": "not the name",
-		".": "not the name", "a/": "not the name",
+		".": "not the name", "a/": "not the name", `C:\x`: "on every system", `a\b`: "on every system", "a:b": "on every system",
+		" ":      "on every system",
 		"a\x00b": "not the name", "a\nb": "not the name", strings.Repeat("a", 2000): "not the name",
 	} {
 		text := m.refused("tool_call", saves("desk.look", `{}`, path))
@@ -498,5 +505,37 @@ func TestNotesMoveAsFile(t *testing.T) {
 	t.Logf("%d notes, %d bytes: %d tokens by a file, %d tokens through the context in %d pages", notes, len(file), byFile, through, pages)
 	if byFile > 300 || byFile*500 > through {
 		t.Errorf("a file takes %d tokens, the context %d", byFile, through)
+	}
+}
+
+// Callers that share a server without a workspace share no files.
+func TestFilesNeedWorkspace(t *testing.T) {
+	t.Parallel()
+	s, dir := surface.New(surface.Options{Log: quiet}), t.TempDir()
+	store := storage.Lazy("memory:")
+	t.Cleanup(func() { store.Close() })
+	families, err := app.Mount(app.Host{
+		Open: store.Open, Files: config.Files{Workspace: dir}, Caller: s.Runner, Discovery: s.Discovery, Log: quiet, Now: time.Now,
+		NewID: uuid.NewString, NotesByCaller: true,
+	})
+	if err == nil {
+		err = s.Put(families...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "notes.json"), []byte(`[{"key":"a","value":1}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, arguments := range map[string]string{
+		"tools.call": saves("memory.list", `{}`, "f.json"), "memory.import": `{"path":"notes.json"}`,
+	} {
+		answer := s.Client.Call(t.Context(), name, json.RawMessage(arguments))
+		if answer.Err == nil || answer.Err.Message != "this server has no workspace" {
+			t.Errorf("%s: %s", name, answer.Content)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 || s.Discovery.SaveUsage(t.Context()) != "" {
+		t.Errorf("%v, %s", entries, s.Discovery.SaveUsage(t.Context()))
 	}
 }
