@@ -271,6 +271,9 @@ type pager interface {
 func (c *Call) invoke(ctx context.Context) (json.RawMessage, *callctx.Forward, error) {
 	ctx = callctx.WithFields(ctx, plainPaths(c.input.fields))
 	ctx = callctx.With(ctx, callctx.Warning(func(text string) { c.input.warn("%s", text) }))
+	if c.save != nil {
+		ctx = callctx.With[callctx.Notice](ctx, nil) // a notice describes one page
+	}
 	if c.target.pages {
 		room := max(0, c.bound.Bytes-forWarnings)
 		switch {
