@@ -48,3 +48,26 @@ return total;`)
 		})
 	}
 }
+
+// The user answers a question of a script that the shell could not ask, and no call of an action does.
+func TestScriptRunAsks(t *testing.T) {
+	t.Parallel()
+	m := newSandbox(t)
+	m.store = "sqlite://" + filepath.Join(m.home, "store.db")
+	m.write(t, filepath.Join(m.workspace, "s.js"), `await scripts.confirm("Store it?"); await memory.store({key: 'n', value: 1}); return 'stored'`)
+	run := func(args ...string) string {
+		out, _ := m.command(t, args...).CombinedOutput()
+		return string(out)
+	}
+	stopped := run("script", "run", "s.js")
+	_, line, found := strings.Cut(stopped, "to go on: toolfold ")
+	line, _, _ = strings.Cut(line, "\n")
+	if !found || !strings.HasSuffix(line, " --outcome 1=yes") {
+		t.Fatal(stopped)
+	}
+	id := strings.Fields(line)[3]
+	has(t, run("call", "script.run", "id="+id, `outcome:={"1":"yes"}`), "whom no argument answers for")
+	lacks(t, run("call", "memory.list"), `"key":"n"`)
+	has(t, run(strings.Fields(line)...), "stored")
+	has(t, run("call", "memory.list"), `"key":"n"`)
+}

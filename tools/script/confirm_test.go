@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script"
+	"github.com/toolfold/toolfold/internal/run/work"
 	tool "github.com/toolfold/toolfold/tools/script"
 )
 
@@ -178,24 +179,27 @@ func (o *open) Resume(_ context.Context, _ string, outcomes map[string]json.RawM
 	return nil
 }
 
-// Only the user answers a question, if the client can ask the user; the caller answers for the user otherwise.
+// Only the user answers a question: asked by the client, or on the page and at the shell.
 func TestConfirmOutcome(t *testing.T) {
 	t.Parallel()
 	yes, no := string(script.Confirmed(true)), string(script.Confirmed(false))
 	for _, c := range []struct {
 		client        *person
+		user          work.UserOutcome
 		outcome, want string // a want without braces is part of an error
 	}{
-		{nil, "", ""}, {nil, `"yes"`, yes}, {nil, `"no"`, no}, {nil, `"done"`, `is "yes" or "no"`}, {nil, `{"result":true}`, `is "yes" or "no"`},
-		{&person{answer: agrees}, "", yes}, {&person{answer: declines}, "", no}, {&person{answer: declines}, `"yes"`, "who is asked"},
-		{&person{}, "", "did not answer"},
+		{nil, "", "", ""}, {nil, "x", `"yes"`, yes}, {nil, "x", `"no"`, no}, {nil, "x", `"done"`, `is "yes" or "no"`},
+		{nil, "x", `{"result":true}`, `is "yes" or "no"`}, {nil, "", `"yes"`, "whom no argument answers for"},
+		{nil, "y", `"yes"`, "whom no argument answers for"},
+		{&person{answer: agrees}, "", "", yes}, {&person{answer: declines}, "", "", no},
+		{&person{answer: declines}, "", `"yes"`, "whom no argument answers for"}, {&person{}, "", "", "did not answer"},
 	} {
 		o := &open{}
 		in := tool.RunIn{ID: "x"}
 		if c.outcome != "" {
 			in.Outcome = map[string]json.RawMessage{"2": json.RawMessage(c.outcome)}
 		}
-		ctx := t.Context()
+		ctx := callctx.With(t.Context(), c.user)
 		if c.client != nil {
 			ctx = callctx.WithClient(ctx, c.client)
 		}

@@ -21,7 +21,7 @@ var (
 	id    = toolfold.UUID("id", "Run to go on with, or whose script to save.")
 	// outcome has a member for each unknown call.
 	outcome = toolfold.Object{
-		Name: "outcome", Doc: `The outcome of unknown calls, by number: "done", "not done" or {"result": …}; of questions "yes" or "no".`,
+		Name: "outcome", Doc: `The outcome of unknown calls, by number: "done", "not done" or {"result": …}.`,
 	}
 
 	name        = toolfold.String{Name: "name", Doc: "Name of the script.", MinLen: 1, MaxLen: maxName}

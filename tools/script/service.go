@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script"
+	"github.com/toolfold/toolfold/internal/run/work"
 )
 
 // Runs stores runs of scripts as tasks, so that other processes may go on with them.
@@ -195,8 +196,17 @@ func (s *Service) resume(ctx context.Context, in RunIn) (script.Result, error) {
 }
 
 // askOpen asks the user the questions of a run, if the client can be asked, and adds the answers to the outcomes.
-// A caller whose user can be asked does not answer for the user.
+// No client answers for its user.
 func (s *Service) askOpen(ctx context.Context, unknown []script.Unknown, in *RunIn) error {
+	if string(callctx.Of[work.UserOutcome](ctx)) == in.ID {
+		return nil
+	}
+	for _, u := range unknown {
+		if number := strconv.Itoa(u.Call); u.Action == script.Confirm && in.Outcome[number] != nil {
+			return toolfold.Errorf(toolfold.InvalidInput, "call %s is a question to the user, whom no argument answers for", number).
+				About(toolfold.ProblemRefused, outcome.Name).WithHint("leave the call out: the user is asked, or "+script.Answers, in.ID, u.Call)
+		}
+	}
 	if !ask.CanAsk(ctx) || slices.ContainsFunc(unknown, func(u script.Unknown) bool {
 		return u.Action != script.Confirm && in.Outcome[strconv.Itoa(u.Call)] == nil // the run would not go on
 	}) {
@@ -206,10 +216,6 @@ func (s *Service) askOpen(ctx context.Context, unknown []script.Unknown, in *Run
 		number := strconv.Itoa(u.Call)
 		if u.Action != script.Confirm {
 			continue
-		}
-		if in.Outcome[number] != nil {
-			return toolfold.Errorf(toolfold.InvalidInput, "call %s is a question to the user, who is asked", number).
-				About(toolfold.ProblemRefused, outcome.Name).WithHint("leave the call out of outcome")
 		}
 		err := script.Ask(ctx, u.Call, u.Arguments)
 		refused, ok := errors.AsType[*toolfold.Error](err)

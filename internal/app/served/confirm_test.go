@@ -42,12 +42,13 @@ func TestScriptAsksUser(t *testing.T) {
 	})
 }
 
-// A run whose client cannot be asked stops at the question, also for another process. It goes on once the answer is
-// stated, or by a client that can be asked.
+// A run whose client cannot be asked stops at the question, also for another process. It goes on by a client that can
+// be asked. No client answers for its user.
 func TestScriptAsksNobody(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		for _, c := range []struct{ outcome, reply, want string }{
-			{`"yes"`, "", `"result":["1","2"]`}, {`"no"`, "", "USER_DECLINED"}, {"", agrees, `"result":["1","2"]`}, {"", declines, "USER_DECLINED"},
+			{`"yes"`, "", "whom no argument answers for"}, {`"no"`, "", "whom no argument answers for"},
+			{"", agrees, `"result":["1","2"]`}, {"", declines, "USER_DECLINED"},
 		} {
 			one := newHasty(t, store, permission.Rules{}, open(t))
 			id := one.begin(asksUser)

@@ -144,7 +144,7 @@ func scriptRunAction(c *cli.Context) error {
 	run := &shellRun{c: c, id: in.ID, next: time.Now().Add(time.Second)}
 	end := b.WorkScript(ctx, o)
 	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4})
-	answer := whole.Call(run.within(ctx), work.Script, argumentsOf(in))
+	answer := whole.Call(callctx.With(run.within(ctx), work.UserOutcome(in.ID)), work.Script, argumentsOf(in))
 	end()
 	var result runscript.Result
 	_ = json.Unmarshal(answer.Content, &result) // an error has other members

@@ -306,6 +306,8 @@ func (p *Page) resume(ctx context.Context, arguments result) error {
 	ctx, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer leave(nil)
 	defer time.AfterFunc(p.patience, func() { leave(callctx.ErrStopped) }).Stop()
+	id, _ := arguments["id"].(string)
+	ctx = callctx.With(ctx, work.UserOutcome(id))
 	if _, err := p.ask(ctx, work.Script, arguments); !errors.Is(context.Cause(ctx), callctx.ErrStopped) {
 		return err
 	}

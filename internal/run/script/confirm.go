@@ -20,6 +20,9 @@ import (
 // call is among [Result.Unknown]: its outcome is yes or no, see [Confirmed].
 const Confirm = js.Confirm
 
+// Answers is how the user answers a question of a run, by its id and the number of the call.
+const Answers = "answers on the page or by: toolfold script run --id %s --outcome %d=yes"
+
 // maxDetails limits the details that a question shows, in characters.
 const maxDetails = 2000
 
@@ -94,5 +97,5 @@ func (r *run) unanswered(c *call) *Failure {
 	case r.base != "":
 		return f.hint("task.retry of the task asks again")
 	}
-	return f.hint(`ask the user, then go on by script.run with id and outcome {"` + fmt.Sprint(c.Seq) + `": "yes"} or "no"`)
+	return f.hint("the user " + fmt.Sprintf(Answers, r.journal.ID(), c.Seq))
 }

@@ -38,6 +38,10 @@ func (r Reference) Action() (name, param string) {
 	return r.Kind + ".run", r.Kind + "Id"
 }
 
+// UserOutcome is the id of a run of a script. In a context with it, the outcomes of that run's calls, and the answers
+// to its questions, are stated by this machine's user, not by a client.
+type UserOutcome string
+
 // Account names the action that returns the definition of an object, and the code of its error if there
 // is no such object.
 type Account struct {
