@@ -10,9 +10,9 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// Activity counts the traces of one label that began in one interval.
+// Activity counts the traces of one label that began in one hour.
 type Activity struct {
-	At      time.Time // beginning of the interval, in UTC
+	Hour    time.Time // its beginning, in UTC
 	Label   string
 	Calls   int
 	Failed  int           // failed or were interrupted
@@ -23,19 +23,30 @@ type Activity struct {
 	TokensIn, TokensOut int // of arguments and results, estimated
 }
 
-// Activity counts the traces that began since a time, by intervals of the length every and by label, earliest first.
-func (db *DB) Activity(ctx context.Context, since time.Time, every time.Duration, now time.Time) ([]Activity, error) {
-	length, aliveSince := every.Microseconds(), now.Add(-trace.Silence).UnixMicro()
-	return all(ctx, db.reader(), sqlf(`SELECT at, label, count(*), sum(failed), sum(ended), CAST(sum(length) AS BIGINT), max(length),
+// Add adds the counts of b.
+func (a *Activity) Add(b Activity) {
+	a.Calls += b.Calls
+	a.Failed += b.Failed
+	a.Ended += b.Ended
+	a.Total += b.Total
+	a.Longest = max(a.Longest, b.Longest)
+	a.TokensIn += b.TokensIn
+	a.TokensOut += b.TokensOut
+}
+
+// Activity counts the traces that began since a time, by hour and label, earliest hour first.
+func (db *DB) Activity(ctx context.Context, since, now time.Time) ([]Activity, error) {
+	hour, aliveSince := time.Hour.Microseconds(), now.Add(-trace.Silence).UnixMicro()
+	return all(ctx, db.reader(), sqlf(`SELECT hour, label, count(*), sum(failed), sum(ended), CAST(sum(length) AS BIGINT), max(length),
 			CAST(sum(tokens_in) AS BIGINT), CAST(sum(tokens_out) AS BIGINT) FROM (
-			SELECT started_at / ? AS at, label, CASE WHEN failed > 0 OR open > 0 AND heard_at < ? THEN 1 ELSE 0 END AS failed,
+			SELECT started_at / ? AS hour, label, CASE WHEN failed > 0 OR open > 0 AND heard_at < ? THEN 1 ELSE 0 END AS failed,
 				CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended, COALESCE(ended_at, started_at) - started_at AS length, tokens_in, tokens_out
 			FROM traces WHERE started_at >= ?) AS t
-		GROUP BY at, label ORDER BY at, label`, length, aliveSince, since.UnixMicro()),
+		GROUP BY hour, label ORDER BY hour, label`, hour, aliveSince, since.UnixMicro()),
 		func(rows *sql.Rows) (a Activity, err error) {
 			var at, total, longest int64
 			err = rows.Scan(&at, &a.Label, &a.Calls, &a.Failed, &a.Ended, &total, &longest, &a.TokensIn, &a.TokensOut)
-			a.At = fromMicros(at * length)
+			a.Hour = fromMicros(at * hour)
 			a.Total, a.Longest = time.Duration(total)*time.Microsecond, time.Duration(longest)*time.Microsecond
 			return a, err
 		})

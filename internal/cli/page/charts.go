@@ -100,13 +100,13 @@ func (v *charts) take(counts []storage.Activity, group func(string) string, sinc
 	})
 	v.Times = make([]figures, v.Over.intervals)
 	for i := range v.Times {
-		v.Times[i].At = since.Add(time.Duration(i) * v.Over.every)
+		v.Times[i].Hour = since.Add(time.Duration(i) * v.Over.every)
 	}
 	for _, count := range counts {
-		i := int(count.At.Sub(since) / v.Over.every)
+		i := int(count.Hour.Sub(since) / v.Over.every)
 		if i >= 0 && i < len(v.Times) {
-			v.Times[i].add(count)
-			v.Total.add(count)
+			v.Times[i].Add(count)
+			v.Total.Add(count)
 		}
 	}
 	v.Groups = byLabel(counts, func(a storage.Activity) string {

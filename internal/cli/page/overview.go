@@ -72,28 +72,11 @@ type hour struct {
 	Calls, Failed int
 }
 
-// figures count calls: of an action, of a server or of an interval.
-type figures struct {
-	Label               string    // empty for an interval
-	At                  time.Time // beginning of the interval
-	Calls, Failed       int
-	Mean, Longest       time.Duration
-	TokensIn, TokensOut int
-	total               time.Duration
-	Ended               int // calls with an end, which the times are of
-}
+// figures count calls: of an action, of a server or of an interval, which begins at Hour.
+type figures struct{ storage.Activity }
 
-// add adds calls.
-func (f *figures) add(a storage.Activity) {
-	f.Calls += a.Calls
-	f.Failed += a.Failed
-	f.TokensIn += a.TokensIn
-	f.TokensOut += a.TokensOut
-	f.total += a.Total
-	f.Ended += a.Ended
-	f.Longest = max(f.Longest, a.Longest)
-	f.Mean = f.total / time.Duration(max(f.Ended, 1))
-}
+// Mean returns the mean duration of the calls that ended.
+func (f figures) Mean() time.Duration { return f.Total / time.Duration(max(f.Ended, 1)) }
 
 // byLabel sums calls by a label, most calls first. Calls with an empty label are left out.
 func byLabel(counts []storage.Activity, label func(storage.Activity) string) []figures {
@@ -101,7 +84,7 @@ func byLabel(counts []storage.Activity, label func(storage.Activity) string) []f
 	for _, count := range counts {
 		f := sums[label(count)]
 		f.Label = label(count)
-		f.add(count)
+		f.Add(count)
 		sums[f.Label] = f
 	}
 	delete(sums, "")
@@ -225,35 +208,50 @@ func (p period) since(now time.Time) time.Time {
 	return now.Truncate(p.every).Add(-time.Duration(p.intervals-1) * p.every)
 }
 
-// counts caches the counts of intervals that have ended, because a busy day has many calls.
+// counts caches the counts of hours that have ended, because a busy day has many calls.
 type counts struct {
 	mu           sync.Mutex
-	since, until time.Time // of intervals; zero before the first use
+	since, until time.Time // of hours; zero before the first use
 	readAt       time.Time
-	ended        []storage.Activity
+	ended        []storage.Activity // by intervals of the period
 }
 
 const (
-	settling = 10 * time.Minute // after an interval has ended, until its counts are cached
-	lifetime = 5 * time.Minute  // then they are read again: runs of that interval may have ended since
+	settling = 10 * time.Minute // after an hour has ended, until its counts are cached
+	lifetime = 5 * time.Minute  // then they are read again: runs of that hour may have ended since
 )
 
-// read returns the counts of a period, always the same one. activity counts the calls since a time.
+// read returns the counts of a period, which is the same one in every call, by its intervals or shorter ones. activity
+// counts the calls since a time by hour.
 func (c *counts) read(ctx context.Context, now time.Time, p period,
-	activity func(context.Context, time.Time, time.Duration) ([]storage.Activity, error)) ([]storage.Activity, error) {
+	activity func(context.Context, time.Time) ([]storage.Activity, error)) ([]storage.Activity, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	since, until := p.since(now), now.Add(-settling).Truncate(p.every)
+	since, until := p.since(now), now.Add(-settling).Truncate(time.Hour)
 	if c.since.Equal(since) && c.until.Equal(until) && now.Sub(c.readAt) < lifetime {
-		recent, err := activity(ctx, until, p.every)
+		recent, err := activity(ctx, until)
 		return slices.Concat(c.ended, recent), err
 	}
-	all, err := activity(ctx, since, p.every)
+	all, err := activity(ctx, since)
 	if err != nil {
 		return nil, err
 	}
 	c.since, c.until, c.readAt = since, until, now
-	c.ended = slices.DeleteFunc(slices.Clone(all), func(a storage.Activity) bool { return !a.At.Before(until) })
+	c.ended = nil
+	at := map[storage.Activity]int{} // index in c.ended, by interval and label
+	for _, a := range all {
+		if !a.Hour.Before(until) {
+			continue
+		}
+		a.Hour = a.Hour.Truncate(p.every)
+		key := storage.Activity{Hour: a.Hour, Label: a.Label}
+		if i, known := at[key]; known {
+			c.ended[i].Add(a)
+		} else {
+			at[key] = len(c.ended)
+			c.ended = append(c.ended, a)
+		}
+	}
 	return all, nil
 }
 
@@ -264,7 +262,7 @@ func dayOf(now time.Time, counts []storage.Activity) day {
 		d.Hours[i].At = now.Add(time.Duration(i-23) * time.Hour)
 	}
 	within := func(a storage.Activity) string {
-		if a.At.Before(d.Hours[0].At) || a.At.After(now) {
+		if a.Hour.Before(d.Hours[0].At) || a.Hour.After(now) {
 			return ""
 		}
 		return a.Label
@@ -273,7 +271,7 @@ func dayOf(now time.Time, counts []storage.Activity) day {
 		if within(count) == "" {
 			continue
 		}
-		h := &d.Hours[int(count.At.Sub(d.Hours[0].At)/time.Hour)]
+		h := &d.Hours[int(count.Hour.Sub(d.Hours[0].At)/time.Hour)]
 		h.Calls += count.Calls
 		h.Failed += count.Failed
 		d.Calls += count.Calls

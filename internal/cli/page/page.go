@@ -42,7 +42,7 @@ type Page struct {
 	machine  *machine
 	stored   func() bool // reports whether there may be a store; reading must not make one
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
-	activity func(ctx context.Context, since time.Time, every time.Duration) ([]storage.Activity, error)
+	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
 	counts   [len(periods)]counts // read by activity
 	// restart ends the shared processes of a server, and describes that.
 	restart func(ctx context.Context, o *settings.Options, name string) (effect string, err error)

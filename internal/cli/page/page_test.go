@@ -35,7 +35,7 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 		call: func(_ context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
 			return call(action, arguments)
 		},
-		activity: func(context.Context, time.Time, time.Duration) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
+		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
 	}
 	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil }
 	p.scriptRun = func(context.Context, string, string) (run workbench.ScriptRun, err error) { return run, nil }
@@ -226,12 +226,12 @@ func TestForeignTextsStayTexts(t *testing.T) {
 		Name: hostile, Summary: hostile, Definition: definition, Aliases: []string{"s." + hostile}}
 	bad := server{Name: hostile, State: stateFails, Problem: hostile, Families: []*toolfold.Family{{Name: hostile, Summary: hostile,
 		Actions: []*toolfold.Action{tool}}}}
-	of := []figures{{Label: hostile, Calls: 1}}
+	of := []figures{{storage.Activity{Label: hostile, Calls: 1}}}
 	for name, data := range map[string]any{
 		"charts": charts{Over: periods[lastDay], Of: hostile, Groups: of, Times: of, Total: of[0], Recorded: []any{result{"name": hostile}},
 			Metric: &recorded{Name: hostile}},
 		"overview": overview{Attention: []attention{{"/servers/" + url.PathEscape(hostile), hostile, "fails", hostile, true}},
-			Costs: []cost{{Name: hostile}}, Day: day{Calls: 1, Hours: make([]hour, 24), Actions: []figures{{Label: hostile}}}},
+			Costs: []cost{{Name: hostile}}, Day: day{Calls: 1, Hours: make([]hour, 24), Actions: []figures{{storage.Activity{Label: hostile}}}}},
 		"servers": serversView{state: &state{Servers: []server{bad}}, Find: hostile, Left: 1,
 			Found: []found{{hostile, branches(bad.Families, "")}}},
 		"actions":  ownView{Find: hostile, Tree: branches(bad.Families, "")},
@@ -365,11 +365,11 @@ func TestEndedHoursAreKept(t *testing.T) {
 	day := func(at time.Time) time.Time { return at.Truncate(time.Hour).Add(-23 * time.Hour) }
 	calls := map[time.Time]int{}
 	var asked []time.Time
-	activity := func(_ context.Context, since time.Time, _ time.Duration) (list []storage.Activity, err error) {
+	activity := func(_ context.Context, since time.Time) (list []storage.Activity, err error) {
 		asked = append(asked, since)
 		for hour, n := range calls {
 			if !hour.Before(since) {
-				list = append(list, storage.Activity{At: hour, Label: "a", Calls: n})
+				list = append(list, storage.Activity{Hour: hour, Label: "a", Calls: n})
 			}
 		}
 		return list, nil
@@ -412,15 +412,15 @@ func TestEndedHoursAreKept(t *testing.T) {
 func TestDayHasTheLastHours(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	d := dayOf(now, []storage.Activity{
-		{At: now.Add(-24 * time.Hour), Label: "old", Calls: 9},
-		{At: now.Add(-23 * time.Hour), Label: "a", Calls: 2, Failed: 1, Ended: 2, Total: 4 * time.Second, Longest: 3 * time.Second},
-		{At: now, Label: "a", Calls: 3, Ended: 2, Total: 4 * time.Second, Longest: time.Second},
-		{At: now, Label: "b", Calls: 1, Failed: 1, Ended: 1, Total: time.Second, Longest: time.Second},
+		{Hour: now.Add(-24 * time.Hour), Label: "old", Calls: 9},
+		{Hour: now.Add(-23 * time.Hour), Label: "a", Calls: 2, Failed: 1, Ended: 2, Total: 4 * time.Second, Longest: 3 * time.Second},
+		{Hour: now, Label: "a", Calls: 3, Ended: 2, Total: 4 * time.Second, Longest: time.Second},
+		{Hour: now, Label: "b", Calls: 1, Failed: 1, Ended: 1, Total: time.Second, Longest: time.Second},
 	})
 	if d.Calls != 6 || d.Failed != 2 || d.Most != 4 || d.Hours[0].Calls != 2 || d.Hours[23].Failed != 1 {
 		t.Errorf("the day is %+v", d)
 	}
-	if len(d.Actions) != 2 || d.Actions[0].Label != "a" || d.Actions[0].Mean != 2*time.Second || d.Actions[0].Longest != 3*time.Second {
+	if len(d.Actions) != 2 || d.Actions[0].Label != "a" || d.Actions[0].Mean() != 2*time.Second || d.Actions[0].Longest != 3*time.Second {
 		t.Errorf("the actions are %+v", d.Actions)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
-// Activity counts the recorded calls since a time, by intervals of the length every and by action. It opens the store.
-func (b *Workbench) Activity(ctx context.Context, since time.Time, every time.Duration) ([]storage.Activity, error) {
+// Activity counts the recorded calls since a time, by hour and action. It opens the store.
+func (b *Workbench) Activity(ctx context.Context, since time.Time) ([]storage.Activity, error) {
 	db, err := b.store.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return db.Activity(ctx, since, every, time.Now())
+	return db.Activity(ctx, since, time.Now())
 }
 
 // Mark returns a text that is another one after each change of the store, see [storage.DB.Mark]. It opens
