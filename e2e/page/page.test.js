@@ -301,8 +301,9 @@ test('charts are drawn from their tables, which stay', async (t) => {
     }
   }
   if (process.env.PAGE_SCREENSHOTS) {
+    await page.emulateMedia({ colorScheme: 'light' });
     await page.setViewportSize({ width: 1280, height: 900 });
-    await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, 'page-charts-drawn-dark.png') });
+    await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, 'page-charts-drawn-light.png') });
   }
   assert.equal((await titles()).length, 5);
   await page.click('a:has-text("memory")');
@@ -315,10 +316,12 @@ test('a tool is tried: previewed, called, and destructive ones only after a seco
   await page.goto(at('/servers?find=write+item'));
   await page.click('summary:has-text("Write an item")');
   await page.click('a[href="/tools/changing.write_item"]');
+  await page.setViewportSize({ width: 1280, height: 900 });
   await page.fill('textarea[name=field0]', '<b>one</b>');
   await page.click('button:has-text("preview")');
   assert.match(await page.textContent('main'), /Nothing is called yet.*tokens.*<b>one<\/b>/s);
   assert.deepEqual(await violations(page), []);
+  if (process.env.PAGE_SCREENSHOTS) await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, 'page-try-light.png') });
   await page.click('button:has-text("yes, call it")');
   assert.match(await page.textContent('main'), /It worked.*done/s);
   await page.setViewportSize({ width: 360, height: 900 });
