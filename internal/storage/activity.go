@@ -72,21 +72,24 @@ func (db *DB) Inquiries(ctx context.Context, limit int) ([]Inquiry, error) {
 type Stuck struct {
 	TaskID, Name string
 
-	// Lacks is what a queued task runs and the folders of its workers lack. If it is empty, the task ended while a
-	// call was under way that may have been done.
-	Lacks string
+	// Lacks is what a queued task runs and the folders of its workers lack. Place is the workspace of a queued task
+	// that has no worker. If both are empty, the task ended while a call was under way that may have been done.
+	Lacks, Place string
 }
 
-// Stuck lists stuck tasks, at most limit of each kind: those that ended last, and the oldest queued ones.
+// Stuck lists stuck tasks, at most limit of each kind: those that ended last, and the oldest queued ones. Tasks of
+// paused queues are left out.
 func (db *DB) Stuck(ctx context.Context, limit int) (list []Stuck, err error) {
 	for _, q := range []query{
-		sqlf(`SELECT id, name, NULL FROM tasks WHERE id IN (SELECT task_id FROM task_steps WHERE record IS NULL)
+		sqlf(`SELECT id, name, NULL, NULL FROM tasks WHERE id IN (SELECT task_id FROM task_steps WHERE record IS NULL)
 			AND status IN ('failed', 'cancelled', 'timeout') ORDER BY ended_at DESC, id LIMIT ?`, limit),
-		sqlf(`SELECT t.id, t.name, r.lacks FROM task_refusals r JOIN tasks t ON t.id = r.task_id WHERE t.status = 'queued'
+		sqlf(`SELECT t.id, t.name, r.lacks, NULL FROM task_refusals r JOIN tasks t ON t.id = r.task_id WHERE (`+taskStatus+`) = 'queued'
 			AND NOT EXISTS (SELECT 1 FROM task_refusals f WHERE f.task_id = r.task_id AND f.worker_id < r.worker_id)
 			ORDER BY t.created_at, t.id LIMIT ?`, limit),
+		sqlf(`SELECT id, name, NULL, workspace FROM tasks WHERE `+openTasks+` AND (`+taskStatus+`) = 'queued' AND workspace NOT IN
+			(SELECT workspace FROM task_workers WHERE expires_at >= `+db.dialect.clock+`) ORDER BY created_at, id LIMIT ?`, limit),
 	} {
-		some, err := all(ctx, db.reader(), q, into(func(s *Stuck) []any { return []any{&s.TaskID, &s.Name, orZero(&s.Lacks)} }))
+		some, err := all(ctx, db.reader(), q, into(func(s *Stuck) []any { return []any{&s.TaskID, &s.Name, orZero(&s.Lacks), orZero(&s.Place)} }))
 		if err != nil {
 			return nil, err
 		}

@@ -118,6 +118,7 @@ func TestStuckTasks(t *testing.T) {
 		}
 		run(`DELETE FROM task_steps`)
 		run(`DELETE FROM task_refusals`)
+		run(`UPDATE queues SET paused = 0`)
 		ids, err := all(t.Context(), db.reader(), sqlf(`SELECT id FROM tasks ORDER BY id LIMIT 7`), only[string])
 		if err != nil || len(ids) < 7 {
 			t.Fatalf("%v %v", ids, err)
@@ -132,19 +133,27 @@ func TestStuckTasks(t *testing.T) {
 			run(`INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)`, ids[i], []byte("/1"), c.record)
 			run(`INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)`, ids[i], []byte("/1/2"), c.record)
 		}
+		run(`UPDATE tasks SET workspace = ?, queue_id = 'default'`, []byte("here"))
+		run(`UPDATE tasks SET status = 'completed' WHERE id NOT IN (?, ?, ?, ?, ?, ?, ?)`, ids[0], ids[1], ids[2], ids[3], ids[4], ids[5], ids[6])
+		run(`UPDATE tasks SET status = 'queued', workspace = ?, created_at = 9, name = ? WHERE id = ?`, []byte("away"), []byte("g"), ids[6])
 		for _, worker := range []string{"w1", "w2"} {
-			run(`INSERT INTO task_workers (id, expires_at, workspace) VALUES (?, 1, ?)`, worker, []byte("here"))
+			run(`INSERT INTO task_workers (id, expires_at, workspace) VALUES (?, ?, ?)`, worker, int64(1)<<60, []byte("here"))
 			for _, id := range []string{ids[4], ids[5]} {
 				run(`INSERT INTO task_refusals (task_id, worker_id, lacks, until) VALUES (?, ?, ?, 1)`, id, worker, []byte("workflow x"))
 			}
 		}
+		run(`INSERT INTO task_workers (id, expires_at, workspace) VALUES ('w3', 1, ?)`, []byte("away")) // its lease has ended
 		for limit, want := range map[int][]Stuck{
-			9: {{ids[2], "c", ""}, {ids[1], "b", ""}, {ids[0], "a", ""}, {ids[5], "f", "workflow x"}},
-			1: {{ids[2], "c", ""}, {ids[5], "f", "workflow x"}},
+			9: {{ids[2], "c", "", ""}, {ids[1], "b", "", ""}, {ids[0], "a", "", ""}, {ids[5], "f", "workflow x", ""}, {ids[6], "g", "", "away"}},
+			1: {{ids[2], "c", "", ""}, {ids[5], "f", "workflow x", ""}, {ids[6], "g", "", "away"}},
 		} {
 			if got, err := db.Stuck(t.Context(), limit); err != nil || !slices.Equal(got, want) {
 				t.Errorf("of %d: %v %v, want %v", limit, got, err, want)
 			}
+		}
+		run(`UPDATE queues SET paused = 1`) // paused tasks are listed as such
+		if got, err := db.Stuck(t.Context(), 9); err != nil || len(got) != 3 {
+			t.Errorf("with paused queues: %v %v", got, err)
 		}
 	})
 }

@@ -157,8 +157,11 @@ func (p *Page) openWork(ctx context.Context) (all []attention, err error) {
 	}
 	for _, s := range stuck {
 		a := attention{Path: "/tasks/" + url.PathEscape(s.TaskID), Name: s.Name, Why: "stopped in a call that may have been done", Bad: true}
-		if s.Lacks != "" {
+		switch {
+		case s.Lacks != "":
 			a.Why, a.Text, a.Bad = "waits for a server whose folder has what it runs", s.Lacks, false
+		case s.Place != "":
+			a.Why, a.Text, a.Bad = "waits for a process that runs the tasks of", s.Place, false
 		}
 		all = append(all, a)
 	}

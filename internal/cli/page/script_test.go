@@ -193,11 +193,13 @@ func TestStuckTasksNeedTheUser(t *testing.T) {
 	if _, text := fetch(t, browser, get(t, base+"/")); !strings.Contains(text, nothing) {
 		t.Errorf("something needs the user: %s", text)
 	}
-	p.asks = &asked{stuck: []storage.Stuck{{TaskID: "7/../x", Name: hostile}, {TaskID: "8", Name: "b", Lacks: "agent " + hostile}}}
+	p.asks = &asked{stuck: []storage.Stuck{{TaskID: "7/../x", Name: hostile}, {TaskID: "8", Name: "b", Lacks: "agent " + hostile},
+		{TaskID: "9", Name: "c", Place: "home" + hostile}}}
 	p.machine.state.LeftOut = []string{`"upstreams" (` + hostile + `)`}
 	_, text := fetch(t, browser, get(t, base+"/"))
 	for _, want := range []string{`<li><a href="/tasks/7%2F..%2Fx">`, `<span class="bad">stopped in a call that may have been done</span>`,
 		`<li><a href="/tasks/8">b</a> <span>waits for a server whose folder has what it runs</span>: agent &lt;script`,
+		`<li><a href="/tasks/9">c</a> <span>waits for a process that runs the tasks of</span>: home&lt;`,
 		`<li><a href="/settings">.toolfold/config.json</a> <span>has settings that do not apply</span>: &#34;upstreams&#34; (&lt;`} {
 		if !strings.Contains(text, want) || strings.Contains(text, nothing) {
 			t.Errorf("the overview lacks %s: %s", want, text)
