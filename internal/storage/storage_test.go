@@ -51,7 +51,8 @@ func TestPostgres(t *testing.T) {
 	if os.Getenv(storagetest.PostgresVariable) == "" {
 		storagetest.Postgres(t) // skips, and says what to set
 	}
-	storagetest.Exercise(t, func(t *testing.T) *storage.DB { return open(t, storagetest.Postgres(t)) })
+	fresh := storagetest.PostgresStores(t)
+	storagetest.Exercise(t, func(t *testing.T) *storage.DB { return open(t, fresh(t)) })
 	storagetest.ExerciseDurable(t, func(t *testing.T) string { return storagetest.Postgres(t) })
 }
 
