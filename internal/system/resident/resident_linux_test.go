@@ -16,9 +16,13 @@ func fileKB(t *testing.T) (kilobytes int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := bytes.Cut(status, []byte("\nRssFile:"))
-	if _, err := fmt.Sscan(string(after), &kilobytes); err != nil {
-		t.Fatal(err)
+	for _, kind := range []string{"RssFile", "RssShmem"} { // shared memory is that of a file in memory
+		_, after, _ := bytes.Cut(status, []byte("\n"+kind+":"))
+		var n int
+		if _, err := fmt.Sscan(string(after), &n); err != nil {
+			t.Fatal(err)
+		}
+		kilobytes += n
 	}
 	return kilobytes
 }
