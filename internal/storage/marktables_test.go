@@ -111,7 +111,7 @@ func TestMarkIgnoresLeases(t *testing.T) {
 		before, now, leases := markOf(t, db), time.Now(), map[int64]bool{}
 		for i, step := range []func(context.Context) error{
 			func(ctx context.Context) error { return work.Enter(ctx, "worker", "w", time.Minute) },
-			func(ctx context.Context) error { _, err := work.Renew(ctx, "worker", time.Minute); return err },
+			func(ctx context.Context) error { _, err := work.Renew(ctx, "worker", 90*time.Second); return err },
 			func(ctx context.Context) error { _, err := work.Renew(ctx, "worker", 2*time.Minute); return err },
 			func(ctx context.Context) error { _, err := work.Claim(ctx, "worker", "w", 1, now); return err },
 			func(ctx context.Context) error { _, err := work.Wake(ctx, "worker", "w"); return err },
