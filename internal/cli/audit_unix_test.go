@@ -31,7 +31,7 @@ func TestAuditOfTokens(t *testing.T) {
 		}
 		tokens[name] = strings.TrimSpace(string(out))
 	}
-	p := start(t, m.command(t, "serve", "--http=127.0.0.1:0"), nil)
+	p := start(t, m.command(t, "serve", "--http=127.0.0.1:0", "--workspace=."), nil)
 	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
 	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
 	at, _, _ = strings.Cut(at, "\n")

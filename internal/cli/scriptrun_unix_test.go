@@ -54,7 +54,8 @@ func TestScriptRunAsks(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)
 	m.store = "sqlite://" + filepath.Join(m.home, "store.db")
-	m.write(t, filepath.Join(m.workspace, "s.js"), `await scripts.confirm("Store it?"); await memory.store({key: 'n', value: 1}); return 'stored'`)
+	m.write(t, filepath.Join(m.workspace, "s.js"),
+		`await scripts.confirm("Store it?"); await memory.store({key: 'n', value: 1}); return 'stored'`)
 	run := func(args ...string) string {
 		out, _ := m.command(t, args...).CombinedOutput()
 		return string(out)

@@ -76,7 +76,10 @@ func archiveOf(c *cli.Context) (file string, kinds []string, err error) {
 	return file, kinds, nil
 }
 
-// openStore opens the store of an export or import, with the settings.
+var errNoStore = errors.New("there is no store yet: nothing was stored; toolfold status shows which store is used, --store names another")
+
+// openStore opens the store for a command, with the settings. It returns [errNoStore] if only an import of a file
+// would make one.
 func openStore(c *cli.Context) (db *storage.DB, o *settings.Options, err error) {
 	if o, err = settings.Load(c); err != nil {
 		return nil, o, err
@@ -90,9 +93,8 @@ func openStore(c *cli.Context) (db *storage.DB, o *settings.Options, err error) 
 	}
 	url := o.Store
 	switch {
-	case !exists && (c.Command.Name == "export" || c.NArg() == 0):
-		return nil, o, errors.New("there is no store yet: nothing was stored; " +
-			"toolfold status shows which store is used, --store names another")
+	case !exists && (c.Command.Name != "import" || c.NArg() == 0):
+		return nil, o, errNoStore
 	case !exists && c.Bool("dry-run"):
 		url = "memory:" // the store would be empty too
 	case c.Bool("dry-run"):

@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -55,6 +56,9 @@ func showAudit(c *cli.Context) error {
 		q.Until = last.Add(time.Microsecond)
 	}
 	db, _, err := openStore(c)
+	if errors.Is(err, errNoStore) {
+		return nothingAudited(c)
+	}
 	if err != nil {
 		return err
 	}
@@ -82,10 +86,19 @@ func showAudit(c *cli.Context) error {
 		}
 		q.After = &page[len(page)-1]
 	}
-	if shown == 0 && !c.Bool(env.JSONFlag.Name) {
-		fmt.Fprintln(c.App.Writer, "no such call is recorded: calls over HTTP with a token are, see --since")
+	if shown == 0 {
+		return nothingAudited(c)
 	}
 	return end()
+}
+
+// nothingAudited tells people that no call is recorded.
+func nothingAudited(c *cli.Context) error {
+	if c.Bool(env.JSONFlag.Name) {
+		return nil
+	}
+	_, err := fmt.Fprintln(c.App.Writer, "no such call is recorded: calls over HTTP with a token are, see --since")
+	return err
 }
 
 // auditLines returns a function that prints an entry, and one that ends the output.
