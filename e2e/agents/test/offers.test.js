@@ -88,16 +88,19 @@ if (!claude || !hasTerminal) {
       projects: { [dir]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
     }));
     const terminal = new Terminal([process.execPath, programOf(agents.claude), '--mcp-config', 'mcp.json', '--strict-mcp-config'], dir, env);
-    t.after(() => terminal.close());
-    await terminal.shows('? for shortcuts');
-    await terminal.type('@toolfold:toolfold://memory/demo/d');
-    await terminal.shows('default');
-    await terminal.type('efault/r');
-    await terminal.shows('russet');
-    await terminal.type('ules says what? ');
-    await terminal.type('\r');
-    await terminal.shows('Read MCP resource rules from toolfold');
-    await terminal.shows('All calls are made.');
+    try {
+      await terminal.shows('? for shortcuts');
+      await terminal.type('@toolfold:toolfold://memory/demo/d');
+      await terminal.shows('default');
+      await terminal.type('efault/r');
+      await terminal.shows('russet');
+      await terminal.type('ules says what? ');
+      await terminal.type('\r');
+      await terminal.shows('Read MCP resource rules from toolfold');
+      await terminal.shows('All calls are made.');
+    } finally {
+      terminal.close(); // before its folder is removed, into which it writes
+    }
     assert.match(unescaped(model.seen.requests[0]), new RegExp(freeze));
   });
 }
