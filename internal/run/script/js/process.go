@@ -96,7 +96,7 @@ func start(ctx context.Context, t task) (*Process, Turn, error) {
 	p.close = sync.OnceFunc(func() {
 		p.worker.End()
 		release()
-		go refill()
+		refills.Go(refill)
 	})
 	if err != nil {
 		return nil, Turn{}, p.ended(ctx, err)

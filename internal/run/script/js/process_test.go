@@ -210,6 +210,7 @@ func TestSpare(t *testing.T) {
 	first.Close()
 	for _, ends := range []bool{false, true} {
 		testwait.Until(t, "there is a spare process", func() bool { return len(spares) == 1 })
+		refills.Wait() // of earlier tests: they would take the place of this one
 		spare := <-spares
 		if ends {
 			if err := spare.Process().Kill(); err != nil { // it may still count as alive

@@ -1,6 +1,7 @@
 package js
 
 import (
+	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/system/child"
@@ -18,6 +19,9 @@ const idle = 30 * time.Second
 // spares has the process for the next program: the start of a process takes longer than most
 // programs. It is empty before the first program.
 var spares = make(chan *worker, 1)
+
+// refills waits for the starts of spare processes that are under way.
+var refills sync.WaitGroup
 
 func newWorker() (*worker, error) {
 	errs := &child.BoundedBuffer{Limit: 4 << 10}
