@@ -106,6 +106,11 @@ async await break case catch class const continue debugger default delete do els
 function if implements import in instanceof interface let new null of package private protected public return static super
 switch this throw true try typeof var void while with yield`)
 
+// Global reports whether every program has a name, as an object, a function or a word of the language.
+func Global(name string) bool {
+	return name == "tools" || name == "scripts" || slices.Contains(BuiltIn, name) || slices.Contains(taken, name)
+}
+
 var identifier = regex.Lazy(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
 // Names returns the names by which programs call the actions that allow holds, nil for all. A tool of

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/jsapi"
 	"github.com/toolfold/toolfold/internal/run/script/js"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/suggest"
@@ -60,6 +62,9 @@ func (r *Runner) check(ctx context.Context, job Job, names, stored []string) err
 				f.Message += fmt.Sprintf("; did you mean %s?", near)
 			}
 		}
+		if f == nil && !known && reference.Free {
+			f = undefined(reference, objects)
+		}
 		if f != nil {
 			f.Line, f.Column = reference.Line, reference.Column
 			f.At = strings.TrimSpace(strings.Split(job.Source, "\n")[reference.Line-1])
@@ -67,6 +72,22 @@ func (r *Runner) check(ctx context.Context, job Job, names, stored []string) err
 		}
 	}
 	return nil
+}
+
+// undefined returns the failure of a name that neither the script nor the language has, or nil for others.
+func undefined(reference js.Reference, families map[string]bool) *Failure {
+	name := reference.Object
+	if reference.Function {
+		name = reference.Key
+	}
+	if families[name] || jsapi.Global(name) {
+		return nil
+	}
+	f := fail(Invalid, "%s is not defined", name)
+	if near := suggest.Nearest(name, slices.Sorted(maps.Keys(families))); near != "" {
+		f.Message += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return f.hint(whatThereIs)
 }
 
 // refusal returns why a call in the text of a script can only be rejected, or nil.

@@ -72,6 +72,9 @@ func (f *Failure) Refusal() *toolfold.Error {
 	return e
 }
 
+// whatThereIs is the hint for a name that does not exist.
+const whatThereIs = "tools are family.action({…}) or server.tool({…}), see tools.find; there are no modules, files and connections"
+
 // result returns the result of a script that has ended.
 func (r *run) result(end js.End) Result {
 	out := Result{Logs: r.logs.String()}
@@ -152,7 +155,7 @@ func failureOf(f js.Failure) *Failure {
 			out.Message = f.Name + ": " + f.Message
 		}
 		if f.Name == "ReferenceError" {
-			out.Hint = "tools are family.action({…}) or server.tool({…}), see tools.find; there are no modules, files and connections"
+			out.Hint = whatThereIs
 		}
 	}
 	return out

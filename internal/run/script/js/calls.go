@@ -13,6 +13,7 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 
 	"github.com/toolfold/toolfold/internal/call/jsapi"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // Reference is a place of a source that names an action: object.key, object["key"], with or without a
@@ -20,6 +21,7 @@ import (
 type Reference struct {
 	Object, Key  string // as written; Object is empty for tools.call, whose Key is the full name, and for functions
 	Function     bool   // Key is that of a function that the source does not declare, of the language or an action
+	Free         bool   // nothing in the source can define Object, or the function: it fails unless the name is a global
 	Line, Column int    // from 1
 	Args         []Argument
 	Complete     bool // Args has all names of arguments
@@ -58,22 +60,36 @@ func Calls(source string) (list []Reference, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the script: %w", err)
 	}
-	c := &collector{text: text, own: map[string]bool{}, called: map[js.IExpr]*js.CallExpr{}}
+	c := &collector{
+		text: text, own: map[string]bool{}, called: map[js.IExpr]*js.CallExpr{}, named: map[string]int{}, used: map[string]int{},
+	}
 	js.Walk(c, tree)
+	defines := definesNames().MatchString(source)
 	c.list = slices.DeleteFunc(c.list, func(f occurrence) bool { return c.own[f.Object] || f.Function && c.own[f.Key] })
 	slices.SortStableFunc(c.list, func(a, b occurrence) int { return a.at - b.at })
 	for _, f := range c.list {
+		name := f.Object
+		if f.Function {
+			name = f.Key
+		}
+		f.Free = f.Free && !defines && c.named[name] == c.used[name] && !strings.Contains(source, "this."+name)
 		f.Line, f.Column = position(source, f.at-len(opener))
 		list = append(list, f.Reference)
 	}
 	return list, nil
 }
 
+// definesNames matches what can define any global by a name that the source does not show.
+var definesNames = regex.Lazy(`\bglobalThis\b|\beval\b|\bFunction\b|\bwith\s*\(|\bthis\s*\[|Object\.assign|defineProperty`)
+
 // collector collects the references of a tree.
 type collector struct {
 	text   []byte
 	own    map[string]bool // names that the source assigns without declaration
 	called map[js.IExpr]*js.CallExpr
+	named  map[string]int // how often a name stands that the source does not declare
+	used   map[string]int // how often of these it is called, or a member of it is read
+	tries  int            // statements around that may catch an error
 	list   []occurrence
 }
 
@@ -85,19 +101,28 @@ type occurrence struct {
 // Enter implements [js.IVisitor].
 func (c *collector) Enter(n js.INode) js.IVisitor {
 	switch n := n.(type) {
+	case *js.TryStmt:
+		c.tries++
+	case *js.Var:
+		if !declared(n) {
+			c.named[string(n.Name())]++
+		}
 	case *js.CallExpr:
 		c.called[n.X] = n
 		c.toolsCall(n)
+		c.use(n.X)
 		if v, ok := n.X.(*js.Var); ok && !declared(v) {
-			f := occurrence{Reference{Key: string(v.Name()), Function: true}, c.offset(v.Data)}
+			f := occurrence{Reference{Key: string(v.Name()), Function: true, Free: c.tries == 0}, c.offset(v.Data)}
 			f.Args, f.Complete = arguments(n.Args.List)
 			c.list = append(c.list, f)
 		}
 	case *js.DotExpr:
+		c.use(n.X)
 		if key, ok := n.Y.(js.LiteralExpr); ok {
 			c.add(n.X, string(key.Data), c.offset(key.Data), c.called[n])
 		}
 	case *js.IndexExpr:
+		c.use(n.X)
 		if key, ok := n.Y.(*js.LiteralExpr); ok && key.TokenType == js.StringToken {
 			if name, err := text(key); err == nil {
 				c.add(n.X, name, c.offset(key.Data), c.called[n])
@@ -112,7 +137,18 @@ func (c *collector) Enter(n js.INode) js.IVisitor {
 }
 
 // Exit implements [js.IVisitor].
-func (c *collector) Exit(js.INode) {}
+func (c *collector) Exit(n js.INode) {
+	if _, is := n.(*js.TryStmt); is {
+		c.tries--
+	}
+}
+
+// use counts a name that is called, or of which a member is read.
+func (c *collector) use(x js.IExpr) {
+	if v, ok := x.(*js.Var); ok && !declared(v) {
+		c.used[string(v.Name())]++
+	}
+}
 
 // add adds the reference to a key of an object that nothing declares. call is nil without a call.
 func (c *collector) add(x js.IExpr, key string, at int, call *js.CallExpr) {
@@ -127,7 +163,7 @@ func (c *collector) add(x js.IExpr, key string, at int, call *js.CallExpr) {
 	if start := strings.LastIndex(string(c.text[:at]), object); start >= 0 { // the tree has only the place of the key
 		at = start
 	}
-	f := occurrence{Reference{Object: object, Key: key}, at}
+	f := occurrence{Reference{Object: object, Key: key, Free: c.tries == 0}, at}
 	if call != nil {
 		f.Args, f.Complete = arguments(call.Args.List)
 	}
