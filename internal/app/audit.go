@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/audit"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
@@ -35,10 +36,16 @@ func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 				files, err := c.Targets(ctx)
 				changes = err != nil || len(files) > 0
 			}
-			if c.Origin.Token == "" && (c.Origin.Caller == "" || !changes) { // the page reads what it shows all the time
+			by := byOf(ctx, c.Origin)
+			if by.Recorded {
+				by.Recorded = false
+				return next(callctx.With(ctx, by), c)
+			}
+			if by.Token == "" && (by.Caller == "" || !changes) { // the page reads what it shows all the time
 				return next(ctx, c)
 			}
 			e := entryOf(ctx, c)
+			e.Caller, e.Token, e.Client = by.Caller, by.Token, by.Client
 			e.Began = now()
 			if changes {
 				if err := log.Write(e); err != nil {
@@ -69,14 +76,28 @@ func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 	}
 }
 
-// entryOf describes a call that has not begun.
+// maxClient limits the recorded name of a client, in characters: clients choose it, and each of their calls has it.
+const maxClient = 100
+
+// byOf returns who made a call: its origin, or of a call that a task makes, who made the call that is kept as the task.
+func byOf(ctx context.Context, from toolfold.Origin) callctx.By {
+	if by := callctx.Of[callctx.By](ctx); by != (callctx.By{}) {
+		return by
+	}
+	if from.Token == "" && from.Caller == "" {
+		return callctx.By{}
+	}
+	return callctx.By{
+		Caller: from.Caller, Token: hex.EncodeToString([]byte(from.Token[:min(6, len(from.Token))])),
+		Client: shorten.To(strings.TrimPrefix(from.Client, from.Caller+" "), maxClient),
+	}
+}
+
+// entryOf describes a call that has not begun, without who made it.
 func entryOf(ctx context.Context, c *call.Call) audit.Entry {
 	sum := sha256.Sum256(c.Raw)
 	e := audit.Entry{
-		ID: uuid.Must(uuid.NewV7()).String(), Caller: c.Origin.Caller,
-		Token:   hex.EncodeToString([]byte(c.Origin.Token[:min(6, len(c.Origin.Token))])),
-		Client:  strings.TrimPrefix(c.Origin.Client, c.Origin.Caller+" "),
-		Session: c.Origin.Session, Server: serverName(), Action: shorten.Quoted(c.Called()),
+		ID: uuid.Must(uuid.NewV7()).String(), Session: c.Origin.Session, Server: serverName(), Action: shorten.Quoted(c.Called()),
 		Arguments: hex.EncodeToString(sum[:]),
 	}
 	if c.Entry != nil {

@@ -121,6 +121,41 @@ func (a *audited) expect(t *testing.T, want ...string) {
 	}
 }
 
+// The calls of a kept call are recorded for who made it, and the kept call itself is not recorded again.
+func TestAuditKept(t *testing.T) {
+	t.Parallel()
+	a := newAudited(t)
+	kept := callctx.By{Caller: "ada", Token: "616461616461", Client: "a desk", Recorded: true}
+	a.during = func() {}
+	inner := func(ctx context.Context, name string) {
+		a.runner.Call(callctx.With(ctx, toolfold.Origin{Client: "a task"}), name, json.RawMessage(`{}`))
+	}
+	inner(callctx.With(t.Context(), kept), "note.store")
+	a.expect(t)
+	kept.Recorded = false
+	inner(callctx.With(t.Context(), kept), "note.store")
+	inner(callctx.With(t.Context(), kept), "note.get")
+	a.log.Close()
+	a.expect(t, "ada note.store began", "ada note.store done", "ada note.get done")
+	for _, e := range a.entries {
+		if e.Token != kept.Token || e.Client != kept.Client {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// A client that gives itself a long name fills no store.
+func TestAuditLongClient(t *testing.T) {
+	t.Parallel()
+	a := newAudited(t)
+	from := toolfold.Origin{Caller: "ada", Token: "adaadaada", Client: "ada " + strings.Repeat("x", 1<<20)}
+	a.runner.Call(callctx.With(t.Context(), from), "note.get", json.RawMessage(`{}`))
+	a.log.Close()
+	if len(a.entries) != 1 || len(a.entries[0].Client) > 200 || !strings.HasPrefix(a.entries[0].Client, "xxx") {
+		t.Errorf("%.500v", a.entries)
+	}
+}
+
 // A change is recorded before it runs and before it is answered, a reading call and a refusal soon after. Of a
 // named user of the page changes are recorded, and of callers without a name and a token nothing.
 func TestAudit(t *testing.T) {

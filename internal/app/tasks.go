@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/task"
@@ -54,9 +55,13 @@ func (k keeper) keep(ctx context.Context, call serve.TaskCall) (id string, err e
 			return "", err
 		}
 	}
+	var by json.RawMessage
+	if from := byOf(ctx, toolfold.OriginOf(ctx)); from != (callctx.By{}) {
+		by = ordered.MustJSON(from)
+	}
 	return service.Keep(ctx, task.Kept{
 		Call: task.Call{Tool: call.Action, Arguments: call.Arguments}, ClientCall: &task.Call{Tool: call.Name, Arguments: call.Raw},
-		Client: call.Client, Caller: callerOf(ctx),
+		Client: call.Client, Caller: callerOf(ctx), By: by,
 	})
 }
 

@@ -42,8 +42,9 @@ func TestAuditOfTokens(t *testing.T) {
 	ada("tools/call", callOf("tool_call", `{"name":"memory.get","arguments":{"key":"secret-key"},"saveTo":"result.json"}`))
 	ada("resources/read", `"uri":"toolfold://upstream/one/x:1"`)
 	ada("prompts/get", `"name":"one-hello"`)
+	ada("tools/call", callOf("script", `{"action":"run","code":"await memory.store({key: 'by-script', value: 1}); await memory.list({})"}`))
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up.pay","arguments":{"until":"/never"},` +
-		mcptest.ModernMeta + `}}`
+		strings.Replace(mcptest.ModernMeta, `"t"`, `"t\n2026-01-31"`, 1) + `}}`
 	cut, err := http.NewRequest(http.MethodPost, at, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +75,9 @@ func TestAuditOfTokens(t *testing.T) {
 	<-p.ended
 	all := shown()
 	for _, want := range []string{
-		"ada  memory.store  done", "bob  memory.delete  PERMISSION_DENIED", "bob  memory.get  done", "ada  one.resources.read  done",
-		"ada  one.prompts.hello  done", "ada  up.pay  no end", "ada  tools.call  done", "ada  memory.get  done",
+		"bob  memory.delete  PERMISSION_DENIED", "bob  memory.get  done", "ada  one.resources.read  done",
+		"ada  one.prompts.hello  done", "ada  up.pay  no end  –  t 2026-01-31\n", "ada  tools.call  done", "ada  memory.get  done",
+		"ada  script.run  done", "ada  memory.list  done",
 	} {
 		if strings.Count(all, want) != 1 {
 			t.Errorf("want %q once in\n%s", want, all)
@@ -85,7 +87,7 @@ func TestAuditOfTokens(t *testing.T) {
 		t.Error(all, shown("--json"))
 	}
 	for args, want := range map[string]int{
-		"--caller=ada": 6, "--action=memory.*": 4, "--failed": 2, "--until=-1h": 0, "--since=-1m --json": 8,
+		"--caller=ada": 9, "--action=memory.*": 6, "--action=memory.store": 2, "--failed": 2, "--until=-1h": 0, "--since=-1m --json": 11,
 	} {
 		got := shown(strings.Fields(args)...)
 		if n := strings.Count(got, "\n"); n != max(want, 1) || want == 0 && !strings.Contains(got, "no such call") {

@@ -28,6 +28,9 @@ type Kept struct {
 
 	// Caller identifies the session or the caller; empty if neither is known.
 	Caller string `json:"caller,omitempty"`
+
+	// By has who made the call, for the audit of the calls that the task makes; nil if nobody is known.
+	By json.RawMessage `json:"by,omitempty"`
 }
 
 // Question is a question of a task call to its client.
@@ -44,6 +47,16 @@ func ClientOf(input json.RawMessage) json.RawMessage {
 	var call Kept
 	_ = json.Unmarshal(input, &call) // fails for the input of an agent or workflow
 	return call.Client
+}
+
+// ByOf returns who made a task call, from its input; nil if nobody is known.
+func ByOf(input json.RawMessage) json.RawMessage {
+	var call Kept
+	_ = json.Unmarshal(input, &call) // fails for the input of an agent or workflow
+	if call.ClientCall == nil {      // a submitted input may name anybody
+		return nil
+	}
+	return call.By
 }
 
 // IsCall reports whether the input belongs to a task call.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -114,9 +115,12 @@ func auditLines(c *cli.Context) (print func(audit.Entry) error, end func() error
 		if !e.Ended.IsZero() {
 			took, outcome = e.Ended.Sub(e.Began).Round(time.Millisecond).String(), cmp.Or(e.Code, "done")
 		}
-		caller := shorten.Quoted(cmp.Or(e.Caller, "token "+e.Token))
+		caller := cmp.Or(e.Caller, "token "+e.Token)
 		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			e.Began.Local().Format(time.DateTime), caller, e.Action, outcome, took, shorten.Quoted(e.Client))
+			e.Began.Local().Format(time.DateTime), cell(caller), cell(e.Action), outcome, took, cell(e.Client))
 		return err
 	}, w.Flush
 }
+
+// cell shortens a text that callers choose to one line, so that none can look like a call of its own.
+func cell(text string) string { return shorten.Quoted(strings.Join(strings.Fields(text), " ")) }

@@ -150,6 +150,14 @@ func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (a
 		}
 	}
 	ctx = callctx.With(ctx, from)
+	if kept := task.ByOf(t.Input); kept != nil {
+		by := callctx.By{Recorded: true}
+		if err := json.Unmarshal(kept, &by); err != nil {
+			s.options.Log.Error("reading who made a task call", "task", t.ID, "err", err)
+			return toolfold.Errorf(toolfold.Internal, "who made the call cannot be read; the worker's log has it under task %s", t.ID).Answer()
+		}
+		ctx = callctx.With(ctx, by)
+	}
 	if t.Refers() {
 		outcomes, err := s.ledger.Outcomes(ctx, t.Dependencies)
 		if err == nil {
