@@ -49,11 +49,11 @@ func ClientOf(input json.RawMessage) json.RawMessage {
 	return call.Client
 }
 
-// ByOf returns who made a task call, from its input; nil if nobody is known.
-func ByOf(input json.RawMessage) json.RawMessage {
+// ByOf returns who made a task call; nil if nobody is known. The input of an agent or workflow is its submitter's,
+// who may name anybody in it.
+func ByOf(t Task) json.RawMessage {
 	var call Kept
-	_ = json.Unmarshal(input, &call) // fails for the input of an agent or workflow
-	if call.ClientCall == nil {      // a submitted input may name anybody
+	if t.AgentID != "" || t.WorkflowID != "" || json.Unmarshal(t.Input, &call) != nil || call.ClientCall == nil {
 		return nil
 	}
 	return call.By

@@ -150,7 +150,7 @@ func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (a
 		}
 	}
 	ctx = callctx.With(ctx, from)
-	if kept := task.ByOf(t.Input); kept != nil {
+	if kept := task.ByOf(t); kept != nil {
 		by := callctx.By{Recorded: true}
 		if err := json.Unmarshal(kept, &by); err != nil {
 			s.options.Log.Error("reading who made a task call", "task", t.ID, "err", err)
