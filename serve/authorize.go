@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ func byToken(t tokens) gate {
 
 func byIdentity(authorize func(*http.Request) (Identity, error), log *slog.Logger) gate {
 	return func(r *http.Request) (*caller, error) {
-		who, err := authorize(r)
+		who, err := guarded(authorize, r)
 		if err == nil && who.Subject == "" {
 			err = errors.New("Options.Authorize returned an identity without a subject")
 		}
@@ -71,6 +72,17 @@ func byIdentity(authorize func(*http.Request) (Identity, error), log *slog.Logge
 		}
 		return &caller{id: string(id[:]), name: name, rights: who.Rights}, nil
 	}
+}
+
+// guarded calls authorize, and returns a panic as an error: streams call it outside of their request, where a panic
+// would end the process.
+func guarded(authorize func(*http.Request) (Identity, error), r *http.Request) (who Identity, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("Options.Authorize panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return authorize(r)
 }
 
 // admit lets only requests of known callers through, or all requests if know is nil.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -172,4 +173,45 @@ func TestAuthorizeWithTokens(t *testing.T) {
 		}
 	}()
 	s.Handler("token")
+}
+
+// A check that panics refuses its request, and ends neither the process nor an open stream.
+func TestAuthorizePanics(t *testing.T) {
+	t.Parallel()
+	var breaks atomic.Bool
+	asked := make(chan struct{}, 100)
+	s := newAuthorized(t, quiet, func(*http.Request) (serve.Identity, error) {
+		if breaks.Load() {
+			asked <- struct{}{}
+			panic("the check is broken")
+		}
+		return serve.Identity{Subject: "ada"}, nil
+	})
+	server := httptest.NewServer(s.Handler(""))
+	t.Cleanup(server.Close)
+	send := func(method, session, body string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Mcp-Session-Id", session)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	session := send(http.MethodPost, "", mcptest.Initialize).Header.Get("Mcp-Session-Id")
+	if stream := send(http.MethodGet, session, ""); stream.StatusCode != http.StatusOK {
+		t.Fatal(stream.Status)
+	}
+	breaks.Store(true)
+	<-asked // for the stream
+	<-asked // again: the stream goes on
+	if refused := send(http.MethodPost, "", mcptest.Initialize); refused.StatusCode != http.StatusServiceUnavailable {
+		t.Error(refused.Status)
+	}
 }
