@@ -107,7 +107,7 @@ func TestHostileGo(t *testing.T) {
 			t.Parallel()
 			s := Scanner{Dir: t.TempDir()}
 			if !full() {
-				s.limit = 3 * time.Second
+				s.limit = time.Second
 			}
 			s.write(t, "go.mod", goMod)
 			for name, text := range kinds[kind] {
