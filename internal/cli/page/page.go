@@ -54,6 +54,7 @@ type Page struct {
 	// scriptRun returns the journal of a task that runs a script.
 	scriptRun func(ctx context.Context, taskID, source string) (workbench.ScriptRun, error)
 	tools     func() (toolbox, error)
+	previews  onces         // of calls of tools, which confirm a call each
 	patience  time.Duration // see [patience]
 	live      *live         // reads mark
 	// storeMark returns another text after each change of the store.

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -63,7 +65,8 @@ type trial struct {
 // preview is a call that was not made yet.
 type preview struct {
 	Arguments string // compact JSON
-	Digest    string // of the tool and the arguments; a form that confirms the call names it
+	Once      string // of this preview, which confirms one call
+	Digest    string // of Once, the tool and the arguments; a form that confirms the call names it
 	Size      size
 }
 
@@ -97,6 +100,37 @@ const (
 	mostText    = 20_000   // bytes of an answer are shown
 	mostCounted = 64 << 10 // bytes whose tokens are counted; those of longer texts are estimated
 )
+
+// onces are texts that can each be taken one time, so that a form sent again does nothing again. The zero value is
+// ready to use.
+type onces struct {
+	mu   sync.Mutex
+	open []string // the oldest first
+}
+
+// mostOnces limits the texts that were not taken; the oldest are forgotten.
+const mostOnces = 1000
+
+// add returns a new text.
+func (o *onces) add() string {
+	text := rand.Text()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = append(o.open, text)
+	o.open = o.open[max(0, len(o.open)-mostOnces):]
+	return text
+}
+
+// take reports whether a text can be taken, and takes it.
+func (o *onces) take(text string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := slices.Index(o.open, text)
+	if i >= 0 {
+		o.open = slices.Delete(o.open, i, i+1)
+	}
+	return i >= 0
+}
 
 // String describes the size.
 func (s size) String() string {
@@ -305,10 +339,15 @@ func (t *trial) make(ctx context.Context, p *Page, tools toolbox, arguments json
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(t.Digest + string(arguments)))
-	digest := hex.EncodeToString(sum[:])
-	if r.PostFormValue("action") != "call" || t.Confirms() && r.PostFormValue("confirmed") != digest {
-		t.Call = &preview{string(arguments), digest, asked}
+	confirms := func(once string) string {
+		sum := sha256.Sum256([]byte(t.Digest + once + string(arguments)))
+		return hex.EncodeToString(sum[:])
+	}
+	once := r.PostFormValue("once")
+	confirmed := func() bool { return r.PostFormValue("confirmed") == confirms(once) && p.previews.take(once) }
+	if r.PostFormValue("action") != "call" || t.Confirms() && !confirmed() {
+		once = p.previews.add()
+		t.Call = &preview{string(arguments), once, confirms(once), asked}
 		return nil
 	}
 	began := p.now()

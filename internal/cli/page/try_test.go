@@ -146,11 +146,13 @@ func TestDestructiveToolsAreConfirmed(t *testing.T) {
 		!strings.Contains(page, "in 10 bytes, 5 tokens") {
 		t.Fatalf("there is no preview: %s", page)
 	}
-	send("field0", "b", "action", "call", "confirmed", confirmed[1])
-	send("arguments", `{"id":"a"}`, "action", "preview", "confirmed", confirmed[1])
-	send("arguments", `{"id":"a"}`, "action", "call", "confirmed", strings.Repeat("0", 64))
+	once := regexp.MustCompile(`name="once" value="([A-Z2-7]+)"`).FindStringSubmatch(page)[1]
+	send("field0", "b", "action", "call", "confirmed", confirmed[1], "once", once)
+	send("arguments", `{"id":"a"}`, "action", "preview", "confirmed", confirmed[1], "once", once)
+	send("arguments", `{"id":"a"}`, "action", "call", "confirmed", strings.Repeat("0", 64), "once", once)
+	send("arguments", `{"id":"a"}`, "action", "call", "confirmed", confirmed[1])
 	form := url.Values{"form": {p.access.form()}, "shown": {strings.Repeat("0", 64)}, "arguments": {`{"id":"a"}`}, "action": {"call"},
-		"confirmed": {confirmed[1]}}
+		"confirmed": {confirmed[1]}, "once": {once}}
 	if status, page := fetch(t, browser, post(t, at, form)); status != http.StatusConflict || !strings.Contains(page, "has changed since") {
 		t.Errorf("a form of another definition: %d %s", status, page)
 	}
@@ -182,6 +184,9 @@ func TestDestructiveToolsAreConfirmed(t *testing.T) {
 	if status, page := fetch(t, browser, post(t, at, form)); status != http.StatusOK || len(b.calls) != 1 ||
 		!strings.Contains(page, "It worked") {
 		t.Errorf("the form of the preview: %d, called %v: %s", status, b.calls, page)
+	}
+	if _, page := fetch(t, browser, post(t, at, form)); len(b.calls) != 1 || !strings.Contains(page, "Nothing is called yet") {
+		t.Errorf("the form sent again: called %v: %s", b.calls, page)
 	}
 	b.tool.Action.Annotations = &toolfold.Hints{}
 	form.Set("shown", regexp.MustCompile(`name="shown" value="([0-9a-f]{64})"`).FindStringSubmatch(page)[1])
