@@ -18,18 +18,20 @@ import (
 type charts struct {
 	Over   period
 	Of     string    // server, family or action that is shown; empty = all calls
-	Groups []figures // its parts: servers and families, or actions; none for one action
+	Groups []figures // its parts: servers and families, or actions; empty for one action
+	Left   int       // parts that are not shown
 	Times  []figures // its calls by time
 	Total  figures
 
 	Recorded []any     // metrics that agents have recorded
+	More     bool      // there are further ones, which can be named in the address
 	Metric   *recorded // nil = no metric is chosen
 }
 
 // recorded is a metric by time.
 type recorded struct {
 	Name   string
-	Figure string // what Value is
+	Figure string // of Value: mean, or grew by
 	Times  []struct {
 		From   time.Time
 		Points int
@@ -37,7 +39,7 @@ type recorded struct {
 	}
 }
 
-// mostGroups is how many servers, or actions, the view names.
+// mostGroups limits the servers, or actions, that the view names.
 const mostGroups = 100
 
 // charts shows calls and recorded metrics by time.
@@ -63,13 +65,14 @@ func (p *Page) charts(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v.Recorded, _ = answer["metrics"].([]any)
+	v.More, _ = answer["hasMore"].(bool)
 	if name := strings.TrimSpace(query.Get("metric")); name != "" {
 		v.Metric, err = p.recorded(r.Context(), name, v.Over, now)
 	}
 	return v, err
 }
 
-// mostMetrics is how many recorded metrics can be chosen.
+// mostMetrics limits the recorded metrics that can be chosen.
 const mostMetrics = 200
 
 // groups returns a function that names the server of an action; for actions of toolfold, and of servers that are
@@ -118,7 +121,8 @@ func (v *charts) take(counts []storage.Activity, group func(string) string, sinc
 	if v.Of != "" && len(v.Groups) == 1 && v.Groups[0].Label == v.Of {
 		v.Groups = nil
 	}
-	v.Groups = v.Groups[:min(len(v.Groups), mostGroups)]
+	v.Left = max(0, len(v.Groups)-mostGroups)
+	v.Groups = v.Groups[:len(v.Groups)-v.Left]
 }
 
 // recorded reads a metric by time: how much a counter grew, and the mean of others.

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -146,4 +147,27 @@ func TestAssetsAreSmallAndOurs(t *testing.T) {
 	if status, _ := fetch(t, browser, get(t, base+"/uplot/")); status == http.StatusOK {
 		t.Error("the folder is listed")
 	}
+}
+
+// TestChartsSayWhatTheyLeaveOut shows more servers, and has more metrics, than the view names.
+func TestChartsSayWhatTheyLeaveOut(t *testing.T) {
+	p, base, browser := served(t, func(string, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage(`{"metrics":[{"name":"hits","type":"counter"}],"hasMore":true}`), nil
+	})
+	now := time.Date(2026, 3, 31, 12, 30, 0, 0, time.UTC)
+	p.now = func() time.Time { return now }
+	p.activity = func(context.Context, time.Time) (all []storage.Activity, err error) {
+		for i := range mostGroups + 3 {
+			all = append(all, storage.Activity{Hour: now.Truncate(time.Hour), Label: fmt.Sprintf("family%d.get", i), Calls: 1})
+		}
+		return all, nil
+	}
+	fetch(t, browser, get(t, p.access.address()))
+	_, page := fetch(t, browser, get(t, base+"/charts"))
+	for _, want := range []string{"3 more with fewer calls are not shown", "Not all recorded metrics can be chosen"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the view does not say: %s", want)
+		}
+	}
+	checkHTML(t, "/charts", page)
 }
