@@ -30,18 +30,21 @@ const NotAudited = "AUDIT_UNAVAILABLE"
 func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 	return func(next call.Func) call.Func {
 		return func(ctx context.Context, c *call.Call) toolfold.Answer {
-			forwards := c.Entry != nil && c.Entry.Action.Forwards() // to a call that is recorded itself
-			changes := c.Entry != nil && c.Entry.Action.Effect != toolfold.Reads
-			if forwards { // what it calls may only read, and a file may have the result
-				files, err := c.Targets(ctx)
-				changes = err != nil || len(files) > 0
-			}
 			by := byOf(ctx, c.Origin)
-			if by.Recorded {
+			switch {
+			case by == callctx.By{}:
+				return next(ctx, c)
+			case by.Recorded:
 				by.Recorded = false
 				return next(callctx.With(ctx, by), c)
 			}
-			if by.Token == "" && (by.Caller == "" || !changes) { // the page reads what it shows all the time
+			forwards := c.Entry != nil && c.Entry.Action.Forwards() // to a call that is recorded itself
+			changes := c.Entry != nil && c.Entry.Action.Effect != toolfold.Reads
+			if forwards { // the other call may only read, and its result go to a file
+				files, err := c.Targets(ctx)
+				changes = err != nil || len(files) > 0
+			}
+			if by.Token == "" && !changes { // the page reads all the time
 				return next(ctx, c)
 			}
 			e := entryOf(ctx, c)
@@ -79,7 +82,8 @@ func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 // maxClient limits the recorded name of a client, in characters: clients choose it, and each of their calls has it.
 const maxClient = 100
 
-// byOf returns who made a call: its origin, or of a call that a task makes, who made the call that is kept as the task.
+// byOf returns the caller of a call. For a call that a task makes, it is the caller of the call that became the task.
+// It is zero without a token and a name.
 func byOf(ctx context.Context, from toolfold.Origin) callctx.By {
 	if by := callctx.Of[callctx.By](ctx); by != (callctx.By{}) {
 		return by
@@ -93,7 +97,7 @@ func byOf(ctx context.Context, from toolfold.Origin) callctx.By {
 	}
 }
 
-// entryOf describes a call that has not begun, without who made it.
+// entryOf describes a call that has not begun, without its caller.
 func entryOf(ctx context.Context, c *call.Call) audit.Entry {
 	sum := sha256.Sum256(c.Raw)
 	e := audit.Entry{
