@@ -36,7 +36,7 @@ type Bound struct {
 	Keep func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string)
 
 	// SaveUsage returns how the caller gets the whole result of a repeated call into a file; empty if
-	// it cannot. Nil = nobody can.
+	// it cannot. Nil = no caller can.
 	SaveUsage func(ctx context.Context) string
 }
 

@@ -152,6 +152,7 @@ func (s scriptRuns) Last(ctx context.Context) (id string, err error) {
 	return last.ID, err
 }
 
+// Source implements [script.Runs].
 func (s scriptRuns) Source(ctx context.Context, id string) (string, error) {
 	service, err := s.open(ctx)
 	if err != nil {

@@ -267,7 +267,7 @@ func TestPageTriesTools(t *testing.T) {
 	page = b.press(b.get("/tools/memory.get", http.StatusOK), "call it", url.Values{"field0": {"a"}, "action": {"call"}}, http.StatusOK)
 	b.shows(page, "12345678901234567890")
 
-	// What is called is what is accepted and what is on.
+	// Only accepted tools of servers that are on can be called.
 	m.write(t, config, `{"upstreams":{"small":{"command":"small-mcp","args":["two"]}}}`)
 	m.learn(t)
 	b.shows(b.get("/tools/small.put_item", http.StatusOK), "Put an item.") // the list of the new command is held back

@@ -72,7 +72,7 @@ func (db *DB) Inquiries(ctx context.Context, limit int) ([]Inquiry, error) {
 type Stuck struct {
 	TaskID, Name string
 
-	// Lacks is what a queued task runs and the folders of its workers lack. Place is the workspace of a queued task
+	// Lacks names what a queued task runs, if it is missing in the folders of its workers. Place is the workspace of a queued task
 	// that has no worker. If both are empty, the task ended while a call was under way that may have been done.
 	Lacks, Place string
 }

@@ -154,7 +154,7 @@ func TestConfirmNobody(t *testing.T) {
 			t.Error(s.done)
 		}
 	}
-	for _, readsOnly := range []bool{false, true} { // nobody can state an answer
+	for _, readsOnly := range []bool{false, true} { // neither takes an answer
 		s := newShop()
 		result, err := s.runner(t).Run(t.Context(), script.Job{Source: source, ReadsOnly: readsOnly})
 		if err != nil || result.Error == nil || result.Error.Code != toolfold.ClientLacks || len(result.Unknown) > 0 || len(s.done) > 0 {

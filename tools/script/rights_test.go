@@ -76,7 +76,7 @@ func (s shelved) Accept(_ context.Context, _ script.Stored, input json.RawMessag
 
 func (s shelved) Limits(script.Stored) (*toolfold.Rights, error) { return s.rights, nil }
 
-// spoils is the beginning of a script that offers its own functions to the script that it calls.
+// spoils begins a script that offers its own functions to the script that it calls.
 const spoils = `Object.prototype.desk = globalThis.desk; Object.prototype.shelf = globalThis.shelf;
 	Array.prototype.map = function (f) { return [f] };
 `

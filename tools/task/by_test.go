@@ -7,7 +7,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Only a call that toolfold keeps names who made it: who submits a task for an agent or a workflow cannot name another caller.
+// Only a call that toolfold keeps names its caller: the submitter of a task for an agent or a workflow cannot name another one.
 func TestByOf(t *testing.T) {
 	t.Parallel()
 	input := json.RawMessage(`{"tool":"note.store","called":{"tool":"note","arguments":{}},"by":{"caller":"ada"}}`)

@@ -29,7 +29,7 @@ type Kept struct {
 	// Caller identifies the session or the caller; empty if neither is known.
 	Caller string `json:"caller,omitempty"`
 
-	// By has who made the call, for the audit of the calls that the task makes; nil if nobody is known.
+	// By has the caller, for the audit of the calls that the task makes; nil if it is not known.
 	By json.RawMessage `json:"by,omitempty"`
 }
 
@@ -49,8 +49,8 @@ func ClientOf(input json.RawMessage) json.RawMessage {
 	return call.Client
 }
 
-// ByOf returns who made a task call; nil if nobody is known. The input of an agent or workflow is its submitter's,
-// who may name anybody in it.
+// ByOf returns the caller of a task call; nil if it is not known. The input of an agent or workflow does not count:
+// its submitter may name any caller in it.
 func ByOf(t Task) json.RawMessage {
 	var call Kept
 	if t.AgentID != "" || t.WorkflowID != "" || json.Unmarshal(t.Input, &call) != nil || call.ClientCall == nil {

@@ -1,6 +1,7 @@
 package callctx
 
-// By is who made a call that is kept as a task, for the audit of the calls that the task makes.
+// By is the caller of a call that became a task, for the audit of the calls that the task makes. The zero By is no
+// caller.
 type By struct {
 	Caller string `json:"caller,omitempty"` // name of the token; empty if it has no name
 	Token  string `json:"token,omitempty"`  // beginning of the token's SHA-256, in hexadecimal digits

@@ -20,7 +20,7 @@ type Entry struct {
 	Session   string    `json:"session,omitempty"`
 	Server    string    `json:"server"`           // the process that ran it: host name and process ID
 	Action    string    `json:"action"`           // the called name if it is unknown, or not permitted
-	Effect    string    `json:"effect,omitempty"` // reads, writes or runs
+	Effect    string    `json:"effect,omitempty"` // reads, adds, sets, deletes or runs; empty for an unknown action
 	Arguments string    `json:"arguments"`        // SHA-256 as received, in hexadecimal digits
 	Code      string    `json:"code,omitempty"`   // of its error; empty for success
 	Trace     string    `json:"trace,omitempty"`
@@ -110,7 +110,7 @@ func (l *Log) Add(e Entry) {
 	}
 }
 
-// Close stores what is left.
+// Close stores the waiting entries.
 func (l *Log) Close() { l.flush() }
 
 func (l *Log) flush() {

@@ -169,7 +169,7 @@ func (r *run) call(ctx context.Context, c *call) (value json.RawMessage, failure
 	return value, nil, false
 }
 
-// toolError returns what the call of a tool throws for an error.
+// toolError returns the error that the call of a tool throws.
 func toolError(tool string, err *toolfold.Error) *js.ToolError {
 	failure := &js.ToolError{Code: err.Code, Message: err.Message, Tool: tool, Usage: err.Usage}
 	if err.Hint != "" {

@@ -26,11 +26,11 @@ const Answers = "answers on the page or by: toolfold script run --id %s --outcom
 // maxDetails limits the details that a question shows, in characters.
 const maxDetails = 2000
 
-// Confirmed returns the record of a question whose answer somebody stated.
+// Confirmed returns the record of a question that the user answered on the page or at the shell.
 func Confirmed(yes bool) json.RawMessage { return Settled(ordered.MustJSON(yes)) }
 
 // Ask asks the user the question of a call of [Confirm]. It returns nil if the user agrees, and an error with the
-// code [ask.Declined] if not. Other errors mean that nobody answered.
+// code [ask.Declined] if not. Other errors mean that there is no answer.
 func Ask(ctx context.Context, call int, args json.RawMessage) error {
 	const nothing = `{"type":"object","properties":{}}`
 	filled, err := ask.User(ctx, ask.Form{Name: "confirm", Text: question(call, args), Schema: json.RawMessage(nothing)})
@@ -68,7 +68,7 @@ func declined(how string) *toolfold.Error {
 // asks reports whether a call asks the user.
 func (r *run) asks(name string) bool { return name == Confirm && slices.Contains(r.stored, name) }
 
-// confirm asks the user. Answered is false if nobody answered.
+// confirm asks the user. Answered is false if there is no answer.
 func (r *run) confirm(ctx context.Context, c *call) (value json.RawMessage, failure *js.ToolError, answered bool) {
 	yes := ordered.MustJSON(true)
 	if c.record != nil { // stated
@@ -87,7 +87,7 @@ func (r *run) confirm(ctx context.Context, c *call) (value json.RawMessage, fail
 	return nil, nil, false
 }
 
-// unanswered returns the failure of a run with a question that nobody answered.
+// unanswered returns the failure of a run with a question that has no answer.
 func (r *run) unanswered(c *call) *Failure {
 	f := fail(engine.Interrupted, "%s; nobody could be asked", shorten.To(question(c.Seq, c.Args), 300))
 	switch {

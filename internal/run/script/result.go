@@ -97,7 +97,7 @@ func (r *run) stopped(f *Failure) Result {
 	}
 	if list := r.unknown(); len(list) > 0 && r.asks(list[0].Name) {
 		if out.Error = r.unanswered(list[0]); out.ID == "" && r.base == "" {
-			out.Unknown = nil // nobody can state it
+			out.Unknown = nil // it takes no answer
 		}
 	} else if len(list) > 0 {
 		first := out.Unknown[0]

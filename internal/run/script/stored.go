@@ -71,7 +71,7 @@ type innerCall struct {
 	Pin   *pin            `json:"pin,omitempty"` // at the first call
 }
 
-// isStored reports whether a call is that of a stored script.
+// isStored reports whether a call runs a stored script.
 func (r *run) isStored(name string) bool {
 	return name != js.Confirm && slices.Contains(r.stored, name)
 }

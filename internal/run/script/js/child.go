@@ -441,7 +441,7 @@ func (r *run) release(m *realm) {
 	m.Close()
 }
 
-// thrown returns what a call of a failed program throws.
+// thrown returns the error that the call of a failed program throws.
 func (m *realm) thrown(f *Failure) *ToolError {
 	e := &ToolError{Code: Failed, Message: f.Message, Tool: m.file}
 	switch {

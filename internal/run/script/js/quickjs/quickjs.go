@@ -33,7 +33,7 @@ type Engine struct {
 	*shared
 }
 
-// shared is what the realms of an engine have in common.
+// shared has the parts that all realms of an engine use.
 type shared struct {
 	held   []any               // Go functions of which the library has only the address
 	realms map[uintptr]*Engine // by context
