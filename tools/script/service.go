@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script"
+	"github.com/toolfold/toolfold/internal/run/script/js"
 	"github.com/toolfold/toolfold/internal/run/work"
 )
 
@@ -98,7 +99,19 @@ func (s *Service) Run(ctx context.Context, in RunIn) (script.Result, error) {
 	if id == "" {
 		return s.unrecorded(run, job, "no process runs tasks here")
 	}
-	return s.runs.Await(ctx, id, true)
+	result, err := s.runs.Await(ctx, id, true)
+	warnNothing(ctx, job, result)
+	return result, err
+}
+
+// warnNothing tells the caller of a script that only its functions return something.
+func warnNothing(ctx context.Context, job script.Job, result script.Result) {
+	if string(result.Result) != "null" || result.Logs != "" {
+		return
+	}
+	if itself, within := js.Returns(job.Source); within && !itself {
+		callctx.Warn(ctx, "only functions of the script return something, the script itself does not: return what you want to know")
+	}
 }
 
 // unrecorded runs a script that no other process can go on with, and tells the caller why.
@@ -155,7 +168,9 @@ func (s *Service) check(ctx context.Context, job script.Job) error {
 }
 
 func (s *Service) start(ctx context.Context, job script.Job) (script.Result, error) {
-	return s.runner.Run(callctx.With(ctx, nested(true)), job)
+	result, err := s.runner.Run(callctx.With(ctx, nested(true)), job)
+	warnNothing(ctx, job, result)
+	return result, err
 }
 
 // resume waits for a run, or goes on with one that has stopped.

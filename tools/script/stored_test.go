@@ -359,3 +359,27 @@ func TestStoredRights(t *testing.T) {
 	d.saved.scripts["tries"] = script.Script{Name: "tries", Code: "return 1", Rights: "from a later version"}
 	d.Refuse("script.run", `{"name": "tries"}`, toolfold.PermissionDenied, "cannot be read", "overwrite")
 }
+
+// A script whose functions alone return something says so: its caller would take null for the answer.
+func TestReturnsNothing(t *testing.T) {
+	t.Parallel()
+	d := newShelf(t)
+	for code, warned := range map[string]bool{
+		`(async () => { return (await shop.get({id: "a"})).n })()`:          true,
+		`async function main() { return await shop.get({id: "a"}) } main()`: true,
+		`await Promise.all(["a"].map((id) => { return shop.get({id}) }))`:   true,
+		`for (const id of ["a"]) await shop.add({id})`:                      false,
+		`async function main() { return 1 } return main()`:                  false,
+		`const f = () => { return 1 }; if (f()) return null`:                false,
+		`const f = () => { return 1 }; console.log(f())`:                    false,
+	} {
+		args, _ := json.Marshal(map[string]string{"code": code})
+		for _, action := range []string{"script.run", "script.read"} {
+			if answer := d.Call(action, string(args)); action != "script.read" || !strings.Contains(code, "add") {
+				if strings.Contains(answer, "only functions of the script return") != warned {
+					t.Errorf("%s %s: %s", action, code, answer)
+				}
+			}
+		}
+	}
+}

@@ -32,6 +32,9 @@ func (r *Runner) Check(ctx context.Context, job Job) error {
 
 // check is Check for a script with these names of actions and of stored scripts.
 func (r *Runner) check(ctx context.Context, job Job, names, stored []string) error {
+	if strings.HasPrefix(strings.TrimSpace(job.Source), "```") {
+		return fail(Invalid, "the source stands between marks of Markdown: send the JavaScript without ```")
+	}
 	references, err := js.Calls(job.Source)
 	if err != nil { // a second reader, which is not the engine, has the last word
 		err = js.Check(job.Source)
@@ -58,9 +61,14 @@ func (r *Runner) check(ctx context.Context, job Job, names, stored []string) err
 		if !known && objects[reference.Object] && !reference.Function {
 			written := strings.TrimPrefix(reference.Object+"."+reference.Key, ".")
 			f = fail(Invalid, "%s is no action that you may call", written)
-			if near := suggest.Nearest(written, names); near != "" {
+			if reference.Object == "tools" && objects[reference.Key] {
+				f.Message += fmt.Sprintf(": write %s.ACTION({…}) without tools", reference.Key)
+			} else if near := suggest.Nearest(written, names); near != "" {
 				f.Message += fmt.Sprintf("; did you mean %s?", near)
 			}
+		}
+		if f == nil && known && reference.OfPromise != "" {
+			f = fail(Invalid, "%s(…) is a promise, which has no %s: await it first", name, reference.OfPromise)
 		}
 		if f == nil && !known && reference.Free {
 			f = undefined(reference, objects)
@@ -74,7 +82,8 @@ func (r *Runner) check(ctx context.Context, job Job, names, stored []string) err
 	return nil
 }
 
-// undefined returns the failure of a name that neither the script nor the language has, or nil for others.
+// undefined returns the failure of a name that neither the script nor the language has, or nil for others and
+// where the script seems to ask whether the name is there.
 func undefined(reference js.Reference, families map[string]bool) *Failure {
 	name := reference.Object
 	if reference.Function {
@@ -86,6 +95,8 @@ func undefined(reference js.Reference, families map[string]bool) *Failure {
 	f := fail(Invalid, "%s is not defined", name)
 	if near := suggest.Nearest(name, slices.Sorted(maps.Keys(families))); near != "" {
 		f.Message += fmt.Sprintf("; did you mean %s?", near)
+	} else if reference.Caught {
+		return nil
 	}
 	return f.hint(whatThereIs)
 }
@@ -103,7 +114,7 @@ func (r *Runner) refusal(ctx context.Context, job Job, reference js.Reference, n
 	literal := map[string]bool{}
 	for _, a := range reference.Args {
 		if literal["/"+a.Name] = a.Value != nil; a.Value == nil {
-			a.Value = json.RawMessage("null")
+			a.Value = json.RawMessage("0") // null counts as not given
 		}
 		args.Set(a.Name, a.Value)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/run/engine"
@@ -154,8 +155,11 @@ func failureOf(f js.Failure) *Failure {
 		case f.Name != "":
 			out.Message = f.Name + ": " + f.Message
 		}
-		if f.Name == "ReferenceError" {
+		switch {
+		case f.Name == "ReferenceError":
 			out.Hint = whatThereIs
+		case f.Name == "TypeError" && (f.Message == "not a function" || strings.HasPrefix(f.Message, "cannot read property")):
+			out.Hint = "await each call; tools.describe with as: \"ts\" tells the type of its result"
 		}
 	}
 	return out

@@ -22,9 +22,11 @@ type Reference struct {
 	Object, Key  string // as written; Object is empty for tools.call, whose Key is the full name, and for functions
 	Function     bool   // Key is that of a function that the source does not declare, of the language or an action
 	Free         bool   // nothing in the source can define Object, or the function: it fails unless the name is a global
+	Caught       bool   // it stands in a try statement
 	Line, Column int    // from 1
 	Args         []Argument
-	Complete     bool // Args has all names of arguments
+	Complete     bool   // Args has all names of arguments
+	OfPromise    string // a member that is read of the call's promise instead of its value; empty = none
 }
 
 // Argument is an argument with a literal name.
@@ -62,6 +64,7 @@ func Calls(source string) (list []Reference, err error) {
 	}
 	c := &collector{
 		text: text, own: map[string]bool{}, called: map[js.IExpr]*js.CallExpr{}, named: map[string]int{}, used: map[string]int{},
+		promises: map[*js.Var]*js.CallExpr{}, members: map[*js.CallExpr]string{},
 	}
 	js.Walk(c, tree)
 	defines := definesNames().MatchString(source)
@@ -73,6 +76,7 @@ func Calls(source string) (list []Reference, err error) {
 			name = f.Key
 		}
 		f.Free = f.Free && !defines && c.named[name] == c.used[name] && !strings.Contains(source, "this."+name)
+		f.OfPromise = c.members[f.call]
 		f.Line, f.Column = position(source, f.at-len(opener))
 		list = append(list, f.Reference)
 	}
@@ -91,11 +95,15 @@ type collector struct {
 	used   map[string]int // how often of these it is called, or a member of it is read
 	tries  int            // statements around that may catch an error
 	list   []occurrence
+
+	promises map[*js.Var]*js.CallExpr // calls of constants that have their promise
+	members  map[*js.CallExpr]string  // what is read of the promise of a call
 }
 
 type occurrence struct {
 	Reference
-	at int // in text
+	at   int          // in text
+	call *js.CallExpr // nil without a call
 }
 
 // Enter implements [js.IVisitor].
@@ -103,6 +111,12 @@ func (c *collector) Enter(n js.INode) js.IVisitor {
 	switch n := n.(type) {
 	case *js.TryStmt:
 		c.tries++
+	case *js.VarDecl:
+		for _, variable := range n.List {
+			if call, ok := variable.Default.(*js.CallExpr); ok {
+				c.bind(variable.Binding, call, n.TokenType == js.ConstToken)
+			}
+		}
 	case *js.Var:
 		if !declared(n) {
 			c.named[string(n.Name())]++
@@ -112,7 +126,7 @@ func (c *collector) Enter(n js.INode) js.IVisitor {
 		c.toolsCall(n)
 		c.use(n.X)
 		if v, ok := n.X.(*js.Var); ok && !declared(v) {
-			f := occurrence{Reference{Key: string(v.Name()), Function: true, Free: c.tries == 0}, c.offset(v.Data)}
+			f := occurrence{Reference{Key: string(v.Name()), Function: true, Free: true, Caught: c.tries > 0}, c.offset(v.Data), n}
 			f.Args, f.Complete = arguments(n.Args.List)
 			c.list = append(c.list, f)
 		}
@@ -120,17 +134,26 @@ func (c *collector) Enter(n js.INode) js.IVisitor {
 		c.use(n.X)
 		if key, ok := n.Y.(js.LiteralExpr); ok {
 			c.add(n.X, string(key.Data), c.offset(key.Data), c.called[n])
+			c.read(n.X, string(key.Data))
 		}
 	case *js.IndexExpr:
 		c.use(n.X)
 		if key, ok := n.Y.(*js.LiteralExpr); ok && key.TokenType == js.StringToken {
 			if name, err := text(key); err == nil {
 				c.add(n.X, name, c.offset(key.Data), c.called[n])
+				c.read(n.X, name)
 			}
 		}
 	case *js.BinaryExpr:
-		if v, ok := n.X.(*js.Var); ok && n.Op == js.EqToken {
+		if n.Op != js.EqToken {
+			break
+		}
+		if v, ok := n.X.(*js.Var); ok {
 			c.own[string(v.Name())] = true
+		} else if member, ok := n.X.(*js.DotExpr); ok {
+			if v, ok := member.X.(*js.Var); ok {
+				delete(c.promises, origin(v)) // it gives the promise members of its own
+			}
 		}
 	}
 	return c
@@ -150,6 +173,35 @@ func (c *collector) use(x js.IExpr) {
 	}
 }
 
+// bind notes what a declaration reads of the promise of a call, and the constant that has it.
+func (c *collector) bind(binding js.IBinding, call *js.CallExpr, constant bool) {
+	switch b := binding.(type) {
+	case *js.Var:
+		if constant {
+			c.promises[origin(b)] = call
+		}
+	case *js.BindingObject:
+		for _, item := range b.List {
+			if item.Key != nil && item.Key.Computed == nil {
+				c.read(call, string(item.Key.Literal.Data))
+			} else if v, ok := item.Value.Binding.(*js.Var); ok && item.Key == nil {
+				c.read(call, string(v.Name()))
+			}
+		}
+	}
+}
+
+// read notes a member that is read of the promise of a call.
+func (c *collector) read(x js.IExpr, member string) {
+	call, ok := x.(*js.CallExpr)
+	if v, isVar := x.(*js.Var); isVar {
+		call, ok = c.promises[origin(v)]
+	}
+	if ok && !slices.Contains([]string{"then", "catch", "finally"}, member) {
+		c.members[call] = member
+	}
+}
+
 // add adds the reference to a key of an object that nothing declares. call is nil without a call.
 func (c *collector) add(x js.IExpr, key string, at int, call *js.CallExpr) {
 	v, ok := x.(*js.Var)
@@ -163,7 +215,7 @@ func (c *collector) add(x js.IExpr, key string, at int, call *js.CallExpr) {
 	if start := strings.LastIndex(string(c.text[:at]), object); start >= 0 { // the tree has only the place of the key
 		at = start
 	}
-	f := occurrence{Reference{Object: object, Key: key, Free: c.tries == 0}, at}
+	f := occurrence{Reference{Object: object, Key: key, Free: true, Caught: c.tries > 0}, at, call}
 	if call != nil {
 		f.Args, f.Complete = arguments(call.Args.List)
 	}
@@ -186,17 +238,60 @@ func (c *collector) toolsCall(call *js.CallExpr) {
 	if err != nil {
 		return
 	}
-	f := occurrence{Reference{Key: name}, c.offset(first.Data)}
+	f := occurrence{Reference{Key: name}, c.offset(first.Data), call}
 	f.Args, f.Complete = arguments(call.Args.List[1:])
 	c.list = append(c.list, f)
 }
 
 // declared reports whether the source declares a variable.
-func declared(v *js.Var) bool {
+func declared(v *js.Var) bool { return origin(v).Decl != js.NoDecl }
+
+// origin returns the variable that a use of it means.
+func origin(v *js.Var) *js.Var {
 	for v.Link != nil {
 		v = v.Link
 	}
-	return v.Decl != js.NoDecl
+	return v
+}
+
+// Returns reports whether a source returns something: itself, or a function in it. Both are false for a source that
+// the reader cannot read.
+func Returns(source string) (itself, within bool) {
+	tree, err := js.Parse(parse.NewInputString(opener+source+closer), js.Options{})
+	if err != nil {
+		return false, false
+	}
+	r := &returns{}
+	js.Walk(r, tree)
+	return r.itself, r.within
+}
+
+// returns looks for return statements. The source is a function, too.
+type returns struct {
+	depth          int
+	itself, within bool
+}
+
+// Enter implements [js.IVisitor].
+func (r *returns) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.FuncDecl, *js.ArrowFunc, *js.MethodDecl:
+		r.depth++
+	case *js.ReturnStmt:
+		if n.Value != nil {
+			r.itself = r.itself || r.depth == 1
+			r.within = r.within || r.depth > 1
+		}
+	}
+	return r
+}
+
+// Exit implements [js.IVisitor].
+func (r *returns) Exit(n js.INode) {
+	switch n.(type) {
+	case *js.FuncDecl, *js.ArrowFunc, *js.MethodDecl:
+		r.depth--
+	}
 }
 
 // arguments returns the arguments of a call, and whether these are all.

@@ -162,7 +162,7 @@ return list`, nil, `[[true,"UNKNOWN_NAME","github.list_isues",` +
 			`"there is no action \"github.list_isues\"; the nearest are github.list_issues, github.get_issue"],` +
 			`[true,"UNKNOWN_NAME","memory.gt","there is no action \"memory.gt\"; the nearest are memory.get"],` +
 			`[true,"UNKNOWN_NAME","github.zzzzzz","there is no action \"github.zzzzzz\""],` +
-			`[true,"UNKNOWN_NAME","7","there is no action \"7\""]]`, ""},
+			`[false,null,null,"tools.call takes a name and an object: tools.call(\"family.action\", {key: \"value\"})"]]`, ""},
 		{"objects of functions", `"use strict"; const list = []
 for (const f of [() => { memory.get = 1 }, () => { delete memory.get }, () => { memory = 1 }, () => { memory.get.x = 1 }]) {
 	try { f(); list.push("done") } catch (e) { list.push(e.name) }

@@ -56,6 +56,24 @@
 		return issue(name, text);
 	}
 
+	// A promise where a value belongs is a call that the program does not await: its JSON would be {}.
+	const forgotten = "a promise is no value: await it, or await Promise.all(list)";
+	const refuse = () => { throw new RealTypeError(forgotten); };
+	define(Promise.prototype, "toJSON", refuse);
+	define(Promise.prototype, Symbol.toPrimitive, refuse);
+
+	const parse = JSON.parse;
+	define(JSON, "parse", (text, reviver) => {
+		if (typeof text !== "object" || text === null || text instanceof StringOf) return parse(text, reviver);
+		throw new RealTypeError("JSON.parse takes a text: what a call returns is a value already");
+	});
+
+	// The action as a function of the program. Array.map and the like give an index and the list beside the item.
+	const action = (name) => freeze((args, more) => {
+		if (typeof more === "object" && more !== null && more !== args) throw new RealTypeError(name + " takes one object: put all arguments into it");
+		return call(name, args);
+	});
+
 	function unknown(name) {
 		const error = new ToolError(host.unknown(name));
 		define(error, "code", "UNKNOWN_NAME");
@@ -69,7 +87,8 @@
 			if (value instanceof RealError) return StringOf(value.name) + ": " + StringOf(value.message);
 			const text = stringify(value);
 			return text === undefined ? StringOf(value) : text;
-		} catch {
+		} catch (error) {
+			if (error.message === forgotten) return "(" + forgotten + ")";
 			try { return StringOf(value); } catch { return "(a value without text)"; }
 		}
 	}
@@ -108,12 +127,13 @@
 		for (let j = 0; j < members.length; j++) {
 			const { key, name } = members[j];
 			if (key in target) continue; // a function of the language stays
-			defineProperty(target, key, { __proto__: null, value: name === asking && stored[name] === true ? freeze(confirm) : freeze((args) => call(name, args)), enumerable: space !== "" });
+			defineProperty(target, key, { __proto__: null, value: name === asking && stored[name] === true ? freeze(confirm) : action(name), enumerable: space !== "" });
 		}
 		if (space === "") continue;
 		if (space === "tools") {
 			defineProperty(target, "call", { __proto__: null, value: freeze((name, args) => {
-				if (typeof name !== "string" || known[name] !== true && stored[name] !== true) throw unknown(StringOf(name));
+				if (typeof name !== "string") throw new RealTypeError('tools.call takes a name and an object: tools.call("family.action", {key: "value"})');
+				if (known[name] !== true && stored[name] !== true) throw unknown(name);
 				return call(name, args);
 			}) });
 		}
