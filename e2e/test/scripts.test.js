@@ -1,10 +1,12 @@
-// A script that is killed with its server again and again, with kill -9: another process goes on, and
-// every call that must not be repeated reaches its server once. TOOLFOLD_KILLS sets the number of kills;
-// each waits for the end of a lease.
+// A script whose server, engine, upstream and store are killed again and again: a process goes on, and every call that
+// must not be repeated reaches its server once. TOOLFOLD_KILLS sets the number of kills; after that of a server, the test
+// waits for the end of a lease.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,7 +21,7 @@ const till = fileURLToPath(new URL('../lib/till.js', import.meta.url));
 const patience = 60_000;
 const more = ['--max-interruptions', '1000'];
 
-const rounds = 30; // of three calls at once
+const rounds = Math.max(30, kills); // of three calls at once
 const code = `
   const paid = [];
   for (let i = 0; i < ${rounds}; i++) {
@@ -30,10 +32,30 @@ const code = `
   }
   return paid.length`;
 
+/** What is killed, one after the other: processes, and the connections to PostgreSQL. */
+const victims = {
+  server: ({ server }) => server.child.kill('SIGKILL'),
+  engine: ({ server }) => {
+    for (const pid of children(server.child.pid)) if (commandOf(pid)[1] === 'toolfold: scripts') kill(pid);
+  },
+  upstream: ({ journal }) => {
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      const [program, ...args] = commandOf(pid);
+      if (program === process.execPath && args.includes(journal)) kill(pid);
+    }
+  },
+  PostgreSQL: ({ name }) => {
+    const statement = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${name}'`;
+    execFileSync('psql', ['-q', '-c', statement, process.env.TOOLFOLD_TEST_POSTGRES], { stdio: ['ignore', 'ignore', 'pipe'] });
+  },
+};
+
 describe('scripts', { concurrency: true }, () => {
   for (const [kind, storeFor] of Object.entries(stores)) test(`a script is killed ${kills} times, ${kind}`, async (t) => {
     const place = placeFor(t);
     place.store = storeFor(place, t);
+    const name = `scripts_${randomUUID().slice(0, 8)}`;
+    if (kind === 'PostgreSQL') place.store += `&application_name=${name}`;
     const journal = join(place.dir, 'paid');
     const paid = () => (existsSync(journal) ? readFileSync(journal, 'utf8').split('\n').slice(0, -1) : []);
     mkdirSync(join(place.dir, 'toolfold'), { recursive: true });
@@ -43,11 +65,22 @@ describe('scripts', { concurrency: true }, () => {
     assert.equal(failed, 0, stderr);
 
     const run = { id: undefined, unknown: 0 };
+    const order = Object.keys(victims).filter((victim) => !(victim in stores) || victim === kind);
+    let server;
     for (let n = 0; n < kills; n++) {
-      await killed(t, place, run, () => paid().length >= ((n + 1) * 3 * rounds) / (kills + 2), paid);
+      const enough = () => paid().length >= ((n + 1) * 3 * rounds) / (kills + 2);
+      server ??= await started(t, place);
+      if (run.id === undefined) await begin(server, run, enough);
+      else await reach(server, run, paid, enough);
+      const victim = order[n % order.length];
+      const closed = once(server.child, 'close');
+      victims[victim]({ server, place, journal, name });
+      if (victim !== 'server') continue;
+      await closed;
+      server = undefined;
     }
-    const result = await finished(t, place, run, paid);
-    assert.equal(result, 3 * rounds);
+    const { output } = await reach(server ?? await started(t, place), run, paid, () => false);
+    assert.equal(output.result, 3 * rounds);
     const all = paid();
     assert.equal(new Set(all).size, 3 * rounds, 'every call was made');
     assert.equal(all.length, 3 * rounds, 'no call was made twice');
@@ -55,28 +88,44 @@ describe('scripts', { concurrency: true }, () => {
   });
 });
 
-/** Begins the run or goes on with it, and kills the server once enough was paid. */
-async function killed(t, place, run, enough, paid) {
+async function started(t, place) {
   const server = await new RawStdio(place.serve({ more })).initialize();
   atEnd(t, () => server.stop());
-  const closed = once(server.child, 'close');
-  if (run.id === undefined) {
-    server.send(call('run', 'script', { action: 'run', code }));
-    await until(enough);
-    const { tasks } = await ask(server, 'task', { action: 'list' });
-    run.id = tasks.find((task) => task.name === 'script.run').taskId;
-  } else {
-    await reach(server, run, paid, enough);
-  }
-  server.child.kill('SIGKILL');
-  await closed;
+  return server;
 }
 
-/** The result of the run, once it has one. */
-async function finished(t, place, run, paid) {
-  const server = await new RawStdio(place.serve({ more })).initialize();
-  atEnd(t, () => server.stop());
-  return (await reach(server, run, paid, () => false)).output.result;
+async function begin(server, run, enough) {
+  server.send(call('run', 'script', { action: 'run', code }));
+  await until(enough);
+  const { tasks } = await ask(server, 'task', { action: 'list' });
+  run.id = tasks.find((task) => task.name === 'script.run').taskId;
+}
+
+/** The processes that a process started. */
+function children(pid) {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean);
+    } catch {
+      return []; // the thread has ended
+    }
+  });
+}
+
+function commandOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    return []; // it has ended
+  }
+}
+
+function kill(pid) {
+  try {
+    process.kill(Number(pid), 'SIGKILL');
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
 }
 
 /**
