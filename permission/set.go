@@ -60,6 +60,27 @@ func (s Set) Rights() *toolfold.Rights {
 	return rights
 }
 
+// OfCaller returns the rights of a caller with rules of its own, which is limited to some sets; without names, to none.
+// It reaches tools of other servers only by the sets, or by allow rules if it has rules. The error names a set that is
+// not among those that exist: the rights have nothing of it.
+func (r Rules) OfCaller(names []string, sets map[string]Set) (rights *toolfold.Rights, unknown error) {
+	if len(names) == 0 {
+		r.NamedOnly = r.ReadOnly || len(r.Allow) > 0 || len(r.Deny) > 0
+		return r.Rights(), nil
+	}
+	var limits []Set
+	for _, name := range names {
+		set, known := sets[name]
+		if !known {
+			unknown = fmt.Errorf("the set %q, which is not in the settings: toolfold upstream sets shows the sets", name)
+			continue
+		}
+		limits = append(limits, set)
+	}
+	limit := Rules{Set: new(Unite(limits...))}
+	return r.Rights().And(limit.Rights()), unknown
+}
+
 // Has reports whether the set has any tool of a server.
 func (s Set) Has(server string) bool {
 	_, has := s.Upstreams[server]

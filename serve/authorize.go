@@ -30,16 +30,24 @@ type Identity struct {
 // the request with its message. Any other error means that the caller cannot be known now.
 type gate func(*http.Request) (*caller, error)
 
-// gate returns how callers are known: by [Options.Authorize] or by a token. It is nil if neither is given: then
-// everybody is let in.
+// gate returns how callers are known: by a token, or by [Options.Authorize]. With both, a request whose token is none
+// of t is left to Authorize. It is nil if neither is given: then everybody is let in.
 func (s *Server) gate(t tokens) gate {
 	switch {
-	case s.authorize != nil:
-		return byIdentity(s.authorize, s.log)
-	case t != nil:
+	case s.authorize == nil && t == nil:
+		return nil
+	case s.authorize == nil:
 		return byToken(t)
+	case t == nil:
+		return byIdentity(s.authorize, s.log)
 	}
-	return nil
+	token, identity := byToken(t), byIdentity(s.authorize, s.log)
+	return func(r *http.Request) (*caller, error) {
+		if from, err := token(r); from != nil || err != nil {
+			return from, err
+		}
+		return identity(r)
+	}
 }
 
 func byToken(t tokens) gate {
@@ -85,15 +93,15 @@ func guarded(authorize func(*http.Request) (Identity, error), r *http.Request) (
 	return authorize(r)
 }
 
-// admit lets only requests of known callers through, or all requests if know is nil.
-func admit(know gate, next http.Handler) http.Handler {
+// admit lets only requests of known callers through, or all requests if know is nil. resource may be nil.
+func admit(know gate, resource *ProtectedResource, next http.Handler) http.Handler {
 	if know == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, err := know(r)
 		if err != nil || from == nil {
-			refuseCaller(w, r, err)
+			refuseCaller(w, r, resource, err)
 			return
 		}
 		ctx := callctx.With(r.Context(), from)
@@ -107,9 +115,12 @@ func admit(know gate, next http.Handler) http.Handler {
 	})
 }
 
+// InsufficientScope is the code of errors of [Options.Authorize] for a token that lacks a scope of [ProtectedResource.Scopes].
+const InsufficientScope = "INSUFFICIENT_SCOPE"
+
 // refuseCaller answers a request without a known caller. err is the error of the gate; nil means that credentials
 // are missing or invalid.
-func refuseCaller(w http.ResponseWriter, r *http.Request, err error) {
+func refuseCaller(w http.ResponseWriter, r *http.Request, resource *ProtectedResource, err error) {
 	refused := new(toolfold.Error)
 	switch {
 	case err == nil:
@@ -118,12 +129,18 @@ func refuseCaller(w http.ResponseWriter, r *http.Request, err error) {
 		refuse(w, r, "the server cannot tell who calls: its log has the reason", http.StatusServiceUnavailable)
 		return
 	}
-	if refused.Code == toolfold.PermissionDenied {
+	problem, status := "", http.StatusUnauthorized
+	switch {
+	case refused.Code == toolfold.PermissionDenied:
 		refuse(w, r, refused.Message, http.StatusForbidden)
 		return
+	case refused.Code == InsufficientScope:
+		problem, status = "insufficient_scope", http.StatusForbidden
+	case r.Header.Get("Authorization") != "":
+		problem = "invalid_token"
 	}
-	w.Header().Set("WWW-Authenticate", "Bearer")
-	refuse(w, r, refused.Message, http.StatusUnauthorized)
+	w.Header().Set("WWW-Authenticate", resource.challenge(problem))
+	refuse(w, r, refused.Message, status)
 }
 
 // endWithCaller ends a stream when its request would be refused. No later request on the stream would check it.

@@ -154,25 +154,90 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 	}
 }
 
-// A server that authorizes its callers needs no token file for other addresses, and takes none.
+// A server that authorizes its callers needs no token file for other addresses. Beside one, it authorizes those whose
+// token is not in the file.
 func TestAuthorizeWithTokens(t *testing.T) {
 	t.Parallel()
-	s := newAuthorized(t, quiet, func(*http.Request) (serve.Identity, error) { return serve.Identity{Subject: "ada"}, nil })
+	s := newAuthorized(t, quiet, func(r *http.Request) (serve.Identity, error) {
+		if r.Header.Get("Authorization") != "Bearer of-ada" {
+			return serve.Identity{}, toolfold.Errorf("NO_LOGIN", "log in first")
+		}
+		return serve.Identity{Subject: "ada"}, nil
+	})
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if err := s.HTTP(ctx, serve.HTTP{Addr: "0.0.0.0:0"}); err != nil {
 		t.Error(err)
 	}
-	err := s.HTTP(ctx, serve.HTTP{Addr: "127.0.0.1:0", TokenFile: "tokens"})
-	if err == nil || !strings.Contains(err.Error(), "exclude each other") {
-		t.Error(err)
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("a handler takes a token")
+	h := mcptest.ConnectTo(t, s.Handler("token-of-a-machine"))
+	for token, want := range map[string]string{"of-ada": `caller\":\"ada`, "token-of-a-machine": `caller\":\"\"`, "of-eve": "log in first"} {
+		answer, _ := h.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who_ask","arguments":{},%s}}`,
+			mcptest.ModernMeta), "Authorization", "Bearer "+token, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call",
+			"Mcp-Name", "who_ask")
+		if !strings.Contains(answer, want) {
+			t.Errorf("%s: %s, want %s", token, answer, want)
 		}
-	}()
-	s.Handler("token")
+	}
+}
+
+// A protected resource describes itself, and every refusal says where.
+func TestProtectedResource(t *testing.T) {
+	t.Parallel()
+	options := func(p *serve.ProtectedResource) serve.Options {
+		return serve.Options{Name: "t", Version: "1", Protected: p, Authorize: func(r *http.Request) (serve.Identity, error) {
+			switch r.Header.Get("Authorization") {
+			case "Bearer narrow":
+				return serve.Identity{}, toolfold.Errorf(serve.InsufficientScope, "the token lacks a scope")
+			case "Bearer stranger":
+				return serve.Identity{}, toolfold.Errorf(toolfold.PermissionDenied, "no group of yours")
+			}
+			return serve.Identity{}, toolfold.Errorf("UNAUTHORIZED", "log in")
+		}}
+	}
+	s, err := serve.New(options(&serve.ProtectedResource{
+		URL: "https://tools.example.com/mcp", Issuers: []string{"https://login.example.com"}, Scopes: []string{"a", "b"},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := mcptest.ConnectTo(t, s.Handler(""))
+	const where = `resource_metadata="https://tools.example.com/.well-known/oauth-protected-resource/mcp", scope="a b"`
+	for _, test := range []struct {
+		token, challenge string
+		status           int
+	}{
+		{"", "Bearer " + where, http.StatusUnauthorized},
+		{"old", "Bearer " + where + `, error="invalid_token"`, http.StatusUnauthorized},
+		{"narrow", "Bearer " + where + `, error="insufficient_scope"`, http.StatusForbidden},
+		{"stranger", "", http.StatusForbidden},
+	} {
+		var headers []string
+		if test.token != "" {
+			headers = []string{"Authorization", "Bearer " + test.token}
+		}
+		for _, path := range []string{"/mcp", "/metrics"} {
+			answer := h.Send(http.MethodGet, path, headers...)
+			if got := answer.Header.Get("Www-Authenticate"); answer.StatusCode != test.status || got != test.challenge {
+				t.Errorf("%s %s: %d %s, want %d %s", test.token, path, answer.StatusCode, got, test.status, test.challenge)
+			}
+		}
+	}
+	const want = `{"resource":"https://tools.example.com/mcp","authorization_servers":["https://login.example.com"],` +
+		`"scopes_supported":["a","b"],"bearer_methods_supported":["header"]}`
+	for _, path := range []string{"", "/mcp"} {
+		answer := h.Send(http.MethodGet, "/.well-known/oauth-protected-resource"+path)
+		if text, err := io.ReadAll(answer.Body); err != nil || string(text) != want {
+			t.Errorf("%s: %v %s", path, err, text)
+		}
+	}
+	for _, bad := range []serve.ProtectedResource{
+		{URL: "https://tools.example.com/mcp"}, {URL: "https://tools.example.com", Issuers: []string{"x"}},
+		{URL: "tools.example.com/mcp", Issuers: []string{"x"}}, {URL: "ftp://x/mcp", Issuers: []string{"x"}},
+	} {
+		if _, err := serve.New(options(&bad)); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
 }
 
 // A check that panics refuses its request, and ends neither the process nor an open stream.

@@ -39,8 +39,8 @@ type HTTP struct {
 	Addr string // host:port; port 0 takes a free one
 
 	// TokenFile holds the bearer tokens for /mcp and /metrics, and the rights of each, see
-	// [permission.ParseTokens]. It is read again when it changes. Empty = no token is required, and
-	// Addr must be a loopback address.
+	// [permission.ParseTokens]. It is read again when it changes. Other tokens are left to
+	// [Options.Authorize]. Without both, no token is required, and Addr must be a loopback address.
 	TokenFile string
 
 	// Sets are the sets of upstreams that are served at /mcp/NAME, by name. Tokens can be limited
@@ -71,7 +71,7 @@ type HTTP struct {
 // may run for up to [HTTP.Drain]. New requests are served while such a call runs; then the listener
 // closes.
 func (s *Server) HTTP(ctx context.Context, h HTTP) error {
-	if err := h.check(s.ruleFamilies(), s.authorize != nil); err != nil {
+	if err := h.Check(s.ruleFamilies(), s.authorize != nil); err != nil {
 		return err
 	}
 	token, err := openToken(h.TokenFile, s.ruleFamilies, h.Sets, s.log)
@@ -102,14 +102,11 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 }
 
 // Handler returns the handler that HTTP serves, for a web server of the caller, which has to limit
-// connections and idle time. If token is empty, no token is required. It must be empty if
-// [Options.Authorize] is set. hosts is [HTTP.Hosts].
+// connections and idle time. token lets its callers in beside those of [Options.Authorize]; without both, everybody is
+// let in. hosts is [HTTP.Hosts].
 func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	var fixed tokens
-	switch {
-	case token != "" && s.authorize != nil:
-		panic("serve: a token on a server with Options.Authorize")
-	case token != "":
+	if token != "" {
 		fixed = fixedToken(sha256.Sum256([]byte(token)))
 	}
 	_, handler := s.web(fixed, nil, hosts, nil)
@@ -129,14 +126,18 @@ func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []strin
 	w.sessions.onEnd = s.onSessionEnd
 	mux := http.NewServeMux()
 	know := s.gate(token)
-	mux.Handle("/mcp", w.withPage(know, admit(know, w)))
-	mux.Handle("/mcp/{set}", admit(know, inSet(sets, w.withPage(know, w))))
-	mux.Handle("GET /metrics", admit(know, unlimited(s.metrics.handler())))
+	mux.Handle("/mcp", w.withPage(know, admit(know, s.protected, w)))
+	mux.Handle("/mcp/{set}", admit(know, s.protected, inSet(sets, w.withPage(know, w))))
+	mux.Handle("GET /metrics", admit(know, s.protected, unlimited(s.metrics.handler())))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, `{"status":"ok"}`)
 	})
 	mux.HandleFunc("GET /readyz", w.drain.ready)
+	if s.protected != nil {
+		mux.HandleFunc("GET "+metadataPath, s.protected.metadata())
+		mux.HandleFunc("GET "+metadataPath+"/mcp", s.protected.metadata())
+	}
 	mux.Handle(root, w.withPage(know, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
 		to.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(to, "%s serves MCP at /mcp: give that address to an MCP client. "+
@@ -517,17 +518,12 @@ func (t *timedWriter) FlushError() error {
 // Unwrap returns the writer underneath for [http.ResponseController].
 func (t *timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// Check rejects an address that other machines can reach if there is no token, and a token file
-// that is invalid. Rules in the file have to match actions of families.
-func (h HTTP) Check(families []*toolfold.Family) error { return h.check(families, false) }
-
-// check is Check for a server that knows its callers without a token.
-func (h HTTP) check(families []*toolfold.Family, authorizes bool) error {
+// Check rejects an address that other machines can reach if callers need neither a token nor a login, and a token file
+// that is invalid. Rules in the file have to match actions of families. authorizes says whether the server has
+// [Options.Authorize].
+func (h HTTP) Check(families []*toolfold.Family, authorizes bool) error {
 	if _, _, err := net.SplitHostPort(h.Addr); err != nil {
 		return fmt.Errorf("%q is not an address such as 127.0.0.1:8080", h.Addr)
-	}
-	if authorizes && h.TokenFile != "" {
-		return errors.New("Options.Authorize and HTTP.TokenFile exclude each other")
 	}
 	if h.TokenFile == "" && !authorizes && !loopback(h.Addr) {
 		return fmt.Errorf("%s is not a loopback address: other users could call every tool; give a bearer token with --http-token-file", h.Addr)

@@ -38,7 +38,10 @@ func (s *web) withPage(know gate, next http.Handler) http.Handler {
 			scheme = "https"
 		}
 		option, headers, what := "", "", "<p>Callers need a bearer token, and the tools served depend on it.</p>\n"
-		if know != nil {
+		if s.protected != nil {
+			what = fmt.Sprintf("<p>Clients log in at %s, and the tools served depend on who logs in.</p>\n",
+				html.EscapeString(strings.Join(s.protected.Issuers, ", ")))
+		} else if know != nil {
 			option, headers = ` --header "Authorization: Bearer $TOKEN"`, `, "headers": {"Authorization": "Bearer …"}`
 		} else {
 			list := s.surface.Discovery.List(callctx.With(r.Context(), toolfold.Origin{Rights: callerOf(r.Context()).rights}))

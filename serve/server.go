@@ -119,12 +119,16 @@ type Options struct {
 	// [LoadDiscovery].
 	AlwaysLoad Loads
 
-	// Authorize returns the caller of a request to /mcp and /metrics over HTTP, instead of tokens. It must not
-	// read the body. A [*toolfold.Error] refuses the request: with 403 if its code is
-	// [toolfold.PermissionDenied], else with 401; the client gets its message. Any other error is logged and
-	// answered with 503. While a stream is open, it is asked again each second, and a refusal ends the stream.
+	// Authorize returns the caller of a request to /mcp and /metrics over HTTP, if its token is not known
+	// otherwise. It must not read the body. A [*toolfold.Error] refuses the request: with 403 if its code is
+	// [toolfold.PermissionDenied] or [InsufficientScope], else with 401; the client gets its message. Any other
+	// error is logged and answered with 503. While a stream is open, it is asked again each second, and a
+	// refusal ends the stream.
 	// Nil = callers are known by their token, if one is required.
 	Authorize func(*http.Request) (Identity, error)
+
+	// Protected describes the server to clients that log in. Nil = clients find no issuer by themselves.
+	Protected *ProtectedResource
 
 	// SearchHints adds search words to the tools without that mark, so that such hosts find them.
 	// They cost half as much as a list with one line per tool.
@@ -187,6 +191,7 @@ type Server struct {
 	instructions func(*toolfold.Rights) string // see [Options.InstructionsFor]
 
 	authorize func(*http.Request) (Identity, error) // nil = by tokens
+	protected *ProtectedResource                    // nil = none
 
 	structured   bool
 	loads        Loads
@@ -219,6 +224,9 @@ func (o Options) check() error {
 		if option.value != "" && !slices.Contains(option.allowed, option.value) {
 			return fmt.Errorf("serving: %s", suggest.OneOf(option.name, option.value, option.allowed))
 		}
+	}
+	if err := o.Protected.check(); err != nil {
+		return fmt.Errorf("serving: %w", err)
 	}
 	return nil
 }
@@ -317,7 +325,7 @@ func New(o Options) (*Server, error) {
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
 		skills: o.Skills, others: o.Others, answerLink: o.AnswerLink, onSessionEnd: o.SessionEnded, instructions: o.InstructionsFor,
-		authorize:    o.Authorize,
+		authorize: o.Authorize, protected: o.Protected,
 		pendingCalls: pendingCalls{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/system/reread"
 	"github.com/toolfold/toolfold/permission"
 )
 
@@ -62,19 +61,11 @@ func (t fixedToken) of(hash [sha256.Size]byte) (*caller, error) {
 // tokenFile is a file with tokens. It is checked once a second and read again if its time or size
 // changes. While it is invalid, every token is rejected.
 type tokenFile struct {
-	path     string
-	families func() []*toolfold.Family // rules have to match them; nil = rules are not checked
-	sets     map[string]permission.Set // existing sets, by name
+	file     reread.File[map[[sha256.Size]byte]*caller] // callers by the hash of their token
+	families func() []*toolfold.Family                  // rules have to match them; nil = rules are not checked
+	sets     map[string]permission.Set                  // existing sets, by name
 	log      *slog.Logger
-	every    time.Duration // between two checks of the file
-
-	mu      sync.Mutex
-	looked  time.Time
-	time    time.Time // of the last file read
-	size    int64
-	callers map[[sha256.Size]byte]*caller
-	unknown error // error of a token that is limited to an unknown set; may be nil
-	err     error
+	unknown  error // error of a token that is limited to an unknown set; may be nil
 }
 
 // openToken reads the file at path; nil for an empty path. A token with an unknown set is an error.
@@ -84,9 +75,15 @@ func openToken(path string, families func() []*toolfold.Family, sets map[string]
 	if path == "" {
 		return nil, nil
 	}
-	t := &tokenFile{path: path, families: families, sets: sets, log: slog.New(slog.DiscardHandler), every: time.Second}
-	if _, err := t.now(); err != nil {
-		return nil, err
+	t := &tokenFile{families: families, sets: sets, log: slog.New(slog.DiscardHandler)}
+	t.file = reread.File[map[[sha256.Size]byte]*caller]{
+		Path: path, Every: time.Second, Read: t.read,
+		Failed: func(err error) {
+			t.log.Error("HTTP callers are refused", "err", fmt.Errorf("reading bearer token: %w", err))
+		},
+	}
+	if _, err := t.file.Now(); err != nil {
+		return nil, fmt.Errorf("reading bearer token: %w", err)
 	}
 	if t.unknown != nil {
 		return nil, t.unknown
@@ -96,45 +93,18 @@ func openToken(path string, families func() []*toolfold.Family, sets map[string]
 }
 
 func (t *tokenFile) of(hash [sha256.Size]byte) (*caller, error) {
-	callers, err := t.now()
+	callers, err := t.file.Now()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading bearer token: %w", err)
 	}
 	// The timing of the lookup reveals at most a hash, from which no token follows.
 	return callers[hash], nil
 }
 
-// now returns the current callers, by the hash of their token.
-func (t *tokenFile) now() (map[[sha256.Size]byte]*caller, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if time.Since(t.looked) < t.every {
-		return t.callers, t.err
-	}
-	info, err := os.Stat(t.path)
-	t.looked = time.Now()
-	if err == nil && info.ModTime().Equal(t.time) && info.Size() == t.size {
-		return t.callers, t.err
-	}
-	before := t.err
-	t.time, t.size = time.Time{}, 0
-	if err == nil {
-		t.time, t.size = info.ModTime(), info.Size()
-		t.callers, err = t.read(info)
-	}
-	t.err = nil
-	if err != nil {
-		t.err = fmt.Errorf("reading bearer token: %w", err)
-	}
-	if t.err != nil && (before == nil || before.Error() != t.err.Error()) {
-		t.log.Error("HTTP callers are refused", "err", t.err)
-	}
-	return t.callers, t.err
-}
-
 // read reads the file.
 func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error) {
-	list, err := permission.ReadTokens(t.path, info)
+	path := t.file.Path
+	list, err := permission.ReadTokens(path, info)
 	if err != nil {
 		return nil, err
 	}
@@ -143,36 +113,17 @@ func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error
 	for _, token := range list {
 		if t.families != nil {
 			if err := token.Rules.Check(t.families()); err != nil {
-				return nil, fmt.Errorf("%s: token %s: %w", t.path, token.Name, err)
+				return nil, fmt.Errorf("%s: token %s: %w", path, token.Name, err)
 			}
 		}
-		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: t.rightsOf(token), sets: token.Sets,
-			admin: token.Admin}
+		rights, unknown := token.Rules.OfCaller(token.Sets, t.sets)
+		if unknown != nil {
+			t.unknown = fmt.Errorf("%s: token %s is limited to %w", path, token.Name, unknown)
+		}
+		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: rights, sets: token.Sets, admin: token.Admin}
 	}
 	if t.unknown != nil {
 		t.log.Warn("a token gets nothing of an unknown set; one that is new is served after the next start", "err", t.unknown)
 	}
 	return callers, nil
-}
-
-// rightsOf returns the rights of a token. A token with rules reaches tools of other servers only by
-// allow rules, or by the sets that it is limited to.
-func (t *tokenFile) rightsOf(token permission.Token) *toolfold.Rights {
-	rules := token.Rules
-	if len(token.Sets) == 0 {
-		rules.NamedOnly = rules.ReadOnly || len(rules.Allow) > 0 || len(rules.Deny) > 0
-		return rules.Rights()
-	}
-	var sets []permission.Set
-	for _, name := range token.Sets {
-		set, known := t.sets[name]
-		if !known {
-			t.unknown = fmt.Errorf("%s: token %s is limited to the set %q, which is not in the settings: toolfold upstream sets shows "+
-				"the sets", t.path, token.Name, name)
-			continue
-		}
-		sets = append(sets, set)
-	}
-	limit := permission.Rules{Set: new(permission.Unite(sets...))}
-	return rules.Rights().And(limit.Rights())
 }

@@ -96,7 +96,7 @@ func TestTokenChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token.(*tokenFile).every = 0
+	token.(*tokenFile).file.Every = 0
 	for _, text := range []string{"first-token-of-all", "other-token-of-all", "third-token-of-all"} {
 		write(text)
 		if from, err := ownerOf(token, text); err != nil || from == nil || from.rights != nil {

@@ -82,6 +82,7 @@ func notRun() map[string]string {
 		"text rows":    "the rows are those of servers of npm; testdata/script/importsets.txtar has some of a test",
 		"text run":     "the run is one of TestScriptGoesOn and TestScriptStopsAtUnknown",
 		"text failure": "TestScriptAnswers, TestScriptStopsAtUnknown and TestMistakesAreFoundFirst have such answers",
+		"yaml rights":  "TestDocumentedRights of package issuer reads them",
 		"text drawing": "internal/test/arrows holds what it draws",
 	}
 }

@@ -96,6 +96,18 @@ var Settings = append([]Setting{
 	{toolfold.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
 	{toolfold.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
 	{toolfold.String{Name: "httpTokenFile", Doc: "File with the bearer tokens of HTTP callers; each sends one.", MinLen: 1}, User},
+	{toolfold.Object{
+		Name: "httpLogin", Doc: "Issuer of OAuth whose tokens HTTP callers may send, and the rights of their groups.",
+		Optional: toolfold.Fields{
+			toolfold.String{Name: "issuer", Doc: "URL of the issuer.", MinLen: 1},
+			toolfold.String{Name: "url", Doc: "Address of this server for clients, such as https://tools.example.com/mcp.", MinLen: 1},
+			toolfold.String{Name: "rights", Doc: "File with the rights of groups, from the folder of the settings; rights.yaml unless set.",
+				MinLen: 1},
+			toolfold.String{Name: "groups", Doc: "Claim with the groups of a caller, groups unless set; a.b is b within a.", MinLen: 1},
+			toolfold.Strings("audiences", "Audiences, one of which a token must have; url unless set.").With(toolfold.MaxItems(20)),
+			toolfold.Strings("scopes", "Scopes that a token must have.").With(toolfold.MaxItems(20)),
+		},
+	}, User},
 	{toolfold.String{Name: "allowedHosts", Doc: "Further host names that HTTP clients may use, separated by commas.",
 		MinLen: 1}, User},
 	{toolfold.Int{Name: "maxBodyBytes", Doc: "Limit of one message, in bytes.", Min: 1 << 10, Max: 1 << 30}.
@@ -289,6 +301,7 @@ type Options struct {
 	Store             string                     `json:"store"` // empty = the default store
 	HTTP              string                     `json:"http"`  // empty = standard input and output
 	HTTPTokenFile     string                     `json:"httpTokenFile"`
+	HTTPLogin         HTTPLogin                  `json:"httpLogin"`
 	AllowedHosts      string                     `json:"allowedHosts"` // empty = only the address
 	MaxBodyBytes      int                        `json:"maxBodyBytes"`
 	MaxSessions       int                        `json:"maxSessions"`
@@ -321,6 +334,16 @@ type Options struct {
 	Sets              map[string][]string        `json:"sets"`      // members by name of the set
 	Registry          string                     `json:"registry"`  // empty = the official registry
 	Embeddings        Embeddings                 `json:"embeddings"`
+}
+
+// HTTPLogin configures how callers over HTTP log in. Without an issuer they do not.
+type HTTPLogin struct {
+	Issuer    string   `json:"issuer,omitempty"`
+	URL       string   `json:"url,omitempty"`       // of /mcp, for clients
+	Rights    string   `json:"rights,omitempty"`    // empty = rights.yaml
+	Groups    string   `json:"groups,omitempty"`    // empty = groups
+	Audiences []string `json:"audiences,omitempty"` // empty = URL
+	Scopes    []string `json:"scopes,omitempty"`
 }
 
 // Embeddings configures the embeddings endpoint.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -88,6 +89,9 @@ func serveAction(c *cli.Context, makeSite Site) error {
 	}
 	if o.HTTP != "" {
 		allowed := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
+		if own, err := url.Parse(o.HTTPLogin.URL); err == nil && own.Host != "" {
+			allowed = append(allowed, own.Host)
+		}
 		ready := func(addr net.Addr) { announce(c.App.ErrWriter, b, addr, o) }
 		site, end := makeSite(c, o, b)
 		defer end()
@@ -119,6 +123,9 @@ func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.
 	fmt.Fprintf(out, "serving MCP at http://%s/mcp\n", at)
 	if len(o.Sets) > 0 {
 		fmt.Fprintf(out, "sets of upstreams: /mcp/%s\n", strings.Join(slices.Sorted(maps.Keys(o.Sets)), ", /mcp/"))
+	}
+	if o.HTTPLogin.Issuer != "" {
+		fmt.Fprintf(out, "callers log in at %s; clients reach this server at %s\n", o.HTTPLogin.Issuer, o.HTTPLogin.URL)
 	}
 	if o.HTTPTokenFile != "" {
 		fmt.Fprintf(out, "callers need a token of %s; admins log in to the page at http://%s/\n", o.HTTPTokenFile, at)

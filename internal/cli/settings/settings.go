@@ -4,6 +4,7 @@ package settings
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -487,7 +488,12 @@ func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 	if o.HTTP == "" {
 		return nil
 	}
-	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: setsOf(o.Sets, nil)}).Check(families); err != nil {
+	login := o.HTTPLogin
+	if known := login.Issuer != ""; known != (login.URL != "") {
+		return errors.New("httpLogin: issuer and url belong together: the issuer of tokens, and the address of this server for clients")
+	}
+	place := serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: setsOf(o.Sets, nil)}
+	if err := place.Check(families, login.Issuer != ""); err != nil {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil

@@ -1,12 +1,16 @@
 package workbench
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/issuer"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/serve"
@@ -14,6 +18,25 @@ import (
 
 // promptsWatched is the interval of looking for changed workflows.
 const promptsWatched = 5 * time.Second
+
+// login returns the issuer of the callers over HTTP.
+func (b *Workbench) login(ctx context.Context, o *settings.Options) (*issuer.Issuer, error) {
+	l := o.HTTPLogin
+	if len(l.Audiences) == 0 {
+		l.Audiences = []string{l.URL}
+	}
+	if l.Rights = cmp.Or(l.Rights, "rights.yaml"); !filepath.IsAbs(l.Rights) {
+		l.Rights = filepath.Join(filepath.Dir(o.Files.Global), l.Rights)
+	}
+	i, err := issuer.New(ctx, issuer.Options{
+		URL: l.Issuer, Resource: l.URL, Audiences: l.Audiences, Scopes: l.Scopes, Groups: cmp.Or(l.Groups, "groups"), Rights: l.Rights,
+		Families: b.RuleFamilies, Sets: o.Servable(), Log: b.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("httpLogin: %w", err)
+	}
+	return i, nil
+}
 
 // NewServer returns the server of the workbench. It notifies its clients of changes until ctx ends.
 func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.Server, error) {
@@ -27,6 +50,13 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		Version:         env.Version(), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured, Tasks: b.tasks,
 		AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == target.Deferring,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
+	}
+	if o.HTTP != "" && o.HTTPLogin.Issuer != "" {
+		login, err := b.login(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		served.Authorize, served.Protected = login.Authorize, login.Protected()
 	}
 	if o.Files.Workspace != "" && !o.GatewayOnly() {
 		served.Prompts = b.offer.Prompts
