@@ -19,13 +19,17 @@ import (
 // before anything else of them is read. Only browsers send where a page is from.
 func sameOrigin(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		own, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if !isServed(r.Host, "http", own, hosts) {
+		here := places{scheme: "http", hosts: hosts}
+		here.own, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if r.TLS != nil {
+			here.scheme = "https"
+		}
+		if !here.has(r.Host, here.scheme) {
 			refuse(w, r, fmt.Sprintf("the host %.100q is not served here: the setting allowedHosts names more hosts", r.Host), http.StatusForbidden)
 			return
 		}
 		site := r.Header.Get("Sec-Fetch-Site")
-		if !allowsOrigin(r.Header.Values("Origin"), own, hosts) || site != "" && site != "same-origin" && site != "none" {
+		if !here.allows(r.Header.Values("Origin")) || site != "" && site != "same-origin" && site != "none" {
 			refuse(w, r, "requests from pages of another origin are refused", http.StatusForbidden)
 			return
 		}
@@ -44,34 +48,38 @@ func refuse(w http.ResponseWriter, r *http.Request, text string, status int) {
 	http.Error(w, text, status)
 }
 
-// allowsOrigin reports whether a request has no Origin header, or one with an origin that is served
-// here.
-func allowsOrigin(origins []string, own net.Addr, hosts []string) bool {
+// places are the hosts that a request may be for.
+type places struct {
+	own    net.Addr // of the connection; nil = unknown
+	scheme string   // of the connection
+	hosts  []string // further ones, which may be behind TLS; one without a port stands for every port
+}
+
+// allows reports whether a request has no Origin header, or one with an origin that is served here.
+func (p places) allows(origins []string) bool {
 	if len(origins) == 0 {
 		return true
 	}
 	origin, err := url.Parse(origins[0])
 	return err == nil && len(origins) == 1 && (origin.Scheme == "http" || origin.Scheme == "https") &&
-		origins[0] == origin.Scheme+"://"+origin.Host && isServed(origin.Host, origin.Scheme, own, hosts)
+		origins[0] == origin.Scheme+"://"+origin.Host && p.has(origin.Host, origin.Scheme)
 }
 
-// isServed reports whether a host, with or without a port, is the address of the connection, or in
-// hosts. An entry of hosts without a port allows every port. Entries of hosts may be behind TLS;
-// the server's own address is not.
-func isServed(host, scheme string, own net.Addr, hosts []string) bool {
+// has reports whether a host, with or without a port, is the address of the connection, or one of the further hosts.
+func (p places) has(host, scheme string) bool {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
-		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), "80"
+		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), map[string]string{"http": "80", "https": "443"}[scheme]
 	}
-	for _, allowed := range hosts {
+	for _, allowed := range p.hosts {
 		if strings.EqualFold(allowed, host) || strings.EqualFold(allowed, name) {
 			return true
 		}
 	}
-	if own == nil || scheme != "http" {
+	if p.own == nil || scheme != p.scheme {
 		return false
 	}
-	at, err := netip.ParseAddrPort(own.String())
+	at, err := netip.ParseAddrPort(p.own.String())
 	if err != nil || port != fmt.Sprint(at.Port()) {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +53,10 @@ type HTTP struct {
 	// address is a loopback address.
 	Hosts []string
 
+	// CertFile and KeyFile are a certificate and its key, in PEM, for TLS. They are read again when the certificate
+	// changes; one that cannot be read is logged, and the one before stays. Empty = no TLS.
+	CertFile, KeyFile string
+
 	// Drain is the time that calls have to end when the server stops. Calls that run longer are
 	// cancelled and logged. 0 = [DefaultDrain], negative = no time.
 	Drain time.Duration
@@ -78,9 +83,17 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if err != nil {
 		return err
 	}
+	certificates, err := h.certificates(s.log)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", h.Addr)
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", h.Addr, err)
+	}
+	limited := netutil.LimitListener(listener, s.limits.Connections)
+	if certificates != nil {
+		limited = tls.NewListener(limited, certificates)
 	}
 	serving, handler := s.web(token, h.Sets, h.Hosts, h.Site)
 	fresh := &freshConns{}
@@ -92,7 +105,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 		h.Ready(listener.Addr())
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- web.Serve(netutil.LimitListener(listener, s.limits.Connections)) }()
+	go func() { stopped <- web.Serve(limited) }()
 	select {
 	case err := <-stopped:
 		return fmt.Errorf("serving: %w", err)

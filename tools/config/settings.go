@@ -108,6 +108,13 @@ var Settings = append([]Setting{
 			toolfold.Strings("scopes", "Scopes that a token must have.").With(toolfold.MaxItems(20)),
 		},
 	}, User},
+	{toolfold.Object{
+		Name: "httpTLS", Doc: "Certificate of the server over HTTP, and its key; read again when the certificate changes.",
+		Optional: toolfold.Fields{
+			toolfold.String{Name: "cert", Doc: "File with the certificate and those that sign it, in PEM.", MinLen: 1},
+			toolfold.String{Name: "key", Doc: "File with the key, in PEM.", MinLen: 1},
+		},
+	}, User},
 	{toolfold.String{Name: "allowedHosts", Doc: "Further host names that HTTP clients may use, separated by commas.",
 		MinLen: 1}, User},
 	{toolfold.Int{Name: "maxBodyBytes", Doc: "Limit of one message, in bytes.", Min: 1 << 10, Max: 1 << 30}.
@@ -302,6 +309,7 @@ type Options struct {
 	HTTP              string                     `json:"http"`  // empty = standard input and output
 	HTTPTokenFile     string                     `json:"httpTokenFile"`
 	HTTPLogin         HTTPLogin                  `json:"httpLogin"`
+	HTTPTLS           HTTPTLS                    `json:"httpTLS"`
 	AllowedHosts      string                     `json:"allowedHosts"` // empty = only the address
 	MaxBodyBytes      int                        `json:"maxBodyBytes"`
 	MaxSessions       int                        `json:"maxSessions"`
@@ -344,6 +352,12 @@ type HTTPLogin struct {
 	Groups    string   `json:"groups,omitempty"`    // empty = groups
 	Audiences []string `json:"audiences,omitempty"` // empty = URL
 	Scopes    []string `json:"scopes,omitempty"`
+}
+
+// HTTPTLS names the files of a certificate and of its key. Without them there is no TLS.
+type HTTPTLS struct {
+	Cert string `json:"cert,omitempty"`
+	Key  string `json:"key,omitempty"`
 }
 
 // Embeddings configures the embeddings endpoint.

@@ -97,6 +97,7 @@ func serveAction(c *cli.Context, makeSite Site) error {
 		defer end()
 		return server.HTTP(ctx, serve.HTTP{
 			Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: o.Servable(), Hosts: allowed, Site: site, Ready: ready, Drain: grace,
+			CertFile: o.HTTPTLS.Cert, KeyFile: o.HTTPTLS.Key,
 		})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -119,8 +120,11 @@ func reachable(addr net.Addr) string {
 
 // announce prints the server's address and the cost of its list.
 func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.Options) {
-	at := reachable(addr)
-	fmt.Fprintf(out, "serving MCP at http://%s/mcp\n", at)
+	at := "http://" + reachable(addr)
+	if o.HTTPTLS.Cert != "" {
+		at = "https://" + reachable(addr)
+	}
+	fmt.Fprintf(out, "serving MCP at %s/mcp\n", at)
 	if len(o.Sets) > 0 {
 		fmt.Fprintf(out, "sets of upstreams: /mcp/%s\n", strings.Join(slices.Sorted(maps.Keys(o.Sets)), ", /mcp/"))
 	}
@@ -128,7 +132,7 @@ func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.
 		fmt.Fprintf(out, "callers log in at %s; clients reach this server at %s\n", o.HTTPLogin.Issuer, o.HTTPLogin.URL)
 	}
 	if o.HTTPTokenFile != "" {
-		fmt.Fprintf(out, "callers need a token of %s; admins log in to the page at http://%s/\n", o.HTTPTokenFile, at)
+		fmt.Fprintf(out, "callers need a token of %s; admins log in to the page at %s/\n", o.HTTPTokenFile, at)
 	}
 	served, err := b.SurfaceCost(o)
 	tokens.Release()
