@@ -46,6 +46,7 @@ require (
 	golang.org/x/sync v0.25.0 // semaphores, one of which waits for all calls with a deadline
 	golang.org/x/term v0.48.0 // whether output is a terminal, and its size
 	golang.org/x/text v0.44.0 // normal forms; words of what schemas lack
+	golang.org/x/time v0.15.0 // rates of calls; River links it
 	golang.org/x/tools v0.52.0 // analysis of Go; tests: archives of files
 	google.golang.org/protobuf v1.36.12 // spans on the wire, and the answer to them
 	honnef.co/go/tools v0.8.2 // analysis of Go
@@ -102,7 +103,6 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/sys v0.50.0 // indirect
-	golang.org/x/time v0.15.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )

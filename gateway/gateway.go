@@ -49,6 +49,7 @@ type Upstream struct {
 
 	Repeat         []string // patterns of tools that may be repeated if it is unknown whether a call was done
 	Timeout        time.Duration
+	CallsPerMinute int // calls that begin in a minute; 0 = no limit
 	MaxConcurrency int // running calls; calls that wait for their client, or for their turn to ask, do not count
 
 	// QuestionTimeout is how long a silent client may leave a question unanswered while another call
@@ -76,6 +77,7 @@ const (
 	DefaultTimeout     = 60 * time.Second
 	DefaultConcurrency = 16
 	mostPatience       = 30 * time.Minute
+	ratePatience       = 10 * time.Second // of calls beyond callsPerMinute
 
 	DefaultQuestionTimeout = 60 * time.Second
 )

@@ -21,6 +21,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/call/foreign"
 	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/call/turns"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/upstream"
@@ -42,9 +43,10 @@ const (
 type link struct {
 	Upstream
 	gateway *Gateway
-	base    string        // beginning of its families' names
-	titles  []string      // names of it in rules; the first is not a name of ours
-	slots   chan struct{} // one per running call
+	base    string       // beginning of its families' names
+	titles  []string     // names of it in rules; the first is not a name of ours
+	turns   *turns.Turns // of running calls
+	rate    *turns.Rate  // of calls that begin
 
 	changing sync.Mutex // held while the record is read, changed and adopted; locked before planning and mu
 
@@ -82,7 +84,8 @@ type link struct {
 
 func newLink(g *Gateway, u Upstream) *link {
 	return &link{
-		Upstream: u, base: fold.Base(u.Name), titles: g.titles(u.Name), gateway: g, slots: make(chan struct{}, u.MaxConcurrency), off: u.Off,
+		Upstream: u, base: fold.Base(u.Name), titles: g.titles(u.Name), gateway: g, off: u.Off,
+		turns: turns.New(u.MaxConcurrency), rate: turns.NewRate(u.CallsPerMinute),
 	}
 }
 
@@ -475,6 +478,9 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	if off := l.switchedOff(cmp.Or(c.Tool, c.Method)); off != nil {
 		return nil, off
 	}
+	if err := l.rate.Take(ctx, "", ratePatience); err != nil {
+		return nil, l.tooMany(ctx, err)
+	}
 	patience, gaveUp := context.WithCancelCause(ctx)
 	defer gaveUp(nil)
 	alive := time.AfterFunc(l.Timeout, func() { gaveUp(context.DeadlineExceeded) })
@@ -482,8 +488,9 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	end := time.AfterFunc(mostPatience, func() { gaveUp(context.DeadlineExceeded) })
 	defer end.Stop()
 	open := &openCall{link: l, ctx: patience, end: gaveUp, alive: alive, tool: c.Tool}
+	open.work = turns.Of(toolfold.OriginOf(ctx), l.MaxConcurrency)
 	if !open.run() {
-		return nil, l.failure(ctx, patience, c, fmt.Errorf("%d calls are running, the limit of maxConcurrency", cap(l.slots)))
+		return nil, l.failure(ctx, patience, c, fmt.Errorf("%d calls are running, the limit of maxConcurrency", l.MaxConcurrency))
 	}
 	defer open.stop()
 	defer l.enter(open)()
@@ -633,6 +640,15 @@ func (l *link) drop(session Session) {
 	}
 	l.mu.Unlock()
 	l.gateway.work.Go(session.Close)
+}
+
+// tooMany words the error of a call that does not fit into callsPerMinute.
+func (l *link) tooMany(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return toolfold.Errorf(toolfold.LimitReached, "the server %s is called too often: %v", l.Name, err).
+		WithHint("nothing was done: call again then; other tools work")
 }
 
 // failure words the error of a call without an answer.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -261,4 +263,46 @@ func TestCloseIsBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Calls beyond callsPerMinute wait for a while; those that would wait longer are told how long.
+func TestCallsPerMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for perMinute, want := range map[int]struct {
+			waited time.Duration
+			text   string
+		}{
+			12: {5 * time.Second, ""},
+			2:  {0, "the server srv is called too often: the limit is 2 calls a minute; there is room in 30s"},
+		} {
+			g, err := gateway.New(gateway.Options{
+				Upstreams: []gateway.Upstream{{Name: "srv", CallsPerMinute: perMinute}},
+				Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
+					return funcSession{
+						gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) { return listOf(1) },
+					}, nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			if err := g.Learn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			runner := toolfoldtest.Runner(g.Families()...)
+			call := func() string { return string(runner.Call(t.Context(), "srv.get_0", json.RawMessage(`{}`)).Content) }
+			for range perMinute {
+				if answer := call(); answer != "{}" {
+					t.Fatalf("answered %s", answer)
+				}
+			}
+			began := time.Now()
+			answer := call()
+			if waited := time.Since(began); waited != want.waited || want.text == "" && answer != "{}" || !strings.Contains(answer, want.text) {
+				t.Errorf("%d a minute: answered %s after %s", perMinute, answer, waited)
+			}
+		}
+	})
 }

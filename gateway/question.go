@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/turns"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -31,25 +32,23 @@ type openCall struct {
 	alive *time.Timer             // ends the call after too long a silence
 	tool  string                  // empty for other requests
 
+	work turns.Work // whose turn it is
+
 	mu        sync.Mutex
-	slot      bool // it has one of the link's slots
-	waits     int  // number of current waits
-	questions int  // questions so far
+	done      func() // ends its turn; nil while it has none
+	waits     int    // number of current waits
+	questions int    // questions so far
 }
 
-// run waits for a slot, unless the call is paused. It reports false if the call ended before.
+// run waits for the call's turn, unless the call is paused. It reports false if the call ended before.
 func (c *openCall) run() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.slot || c.waits > 0 {
+	if c.done != nil || c.waits > 0 {
 		return true
 	}
-	select {
-	case c.link.slots <- struct{}{}:
-		c.slot = true
-	case <-c.ctx.Done():
-	}
-	return c.slot
+	c.done, _ = c.link.turns.Take(c.ctx, c.work)
+	return c.done != nil
 }
 
 // stop ends the run of the call.
@@ -59,15 +58,15 @@ func (c *openCall) stop() {
 	c.leave()
 }
 
-// leave frees the slot for another call. The caller holds the lock.
+// leave ends the turn of the call. The caller holds the lock.
 func (c *openCall) leave() {
-	if c.slot {
-		c.slot = false
-		<-c.link.slots
+	if c.done != nil {
+		c.done()
+		c.done = nil
 	}
 }
 
-// pause begins a wait that is not the server's fault: it takes no slot and does not count as silence.
+// pause begins a wait that is not the server's fault: it takes no turn and does not count as silence.
 func (c *openCall) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +75,7 @@ func (c *openCall) pause() {
 	c.leave()
 }
 
-// resume ends a pause. It waits for a slot.
+// resume ends a pause. It waits for a turn.
 func (c *openCall) resume() {
 	c.mu.Lock()
 	c.waits--

@@ -2,61 +2,75 @@ package serve
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/turns"
 )
 
-// codeBusy is the code of a call that found no free slot in time.
+// codeBusy is the code of a call that did not get its turn in time.
 const codeBusy = "SERVER_BUSY"
 
-// calls limits how many calls run at a time. Calls that wait for their client are not counted.
+// calls limits how many calls run at a time, in all and of a caller. Calls that wait for their client are not counted.
 type calls struct {
-	free chan struct{} // holds a token for each call that runs
+	turns *turns.Turns
+	size  int
+	rate  *turns.Rate // of a caller with a token
 }
+
+func newCalls(l Limits) calls { return calls{turns.New(l.Calls), l.Calls, turns.NewRate(l.PerMinute)} }
 
 // turn is the right of one call to run.
 type turn struct {
 	calls *calls
+	work  turns.Work
 
-	mu      sync.Mutex
-	hasSlot bool
-	waits   int // questions of this call that wait for the client
+	mu    sync.Mutex
+	end   func() // nil while it does not run
+	waits int    // questions of this call that wait for the client
 }
 
-// enter waits up to limit for a free slot, then rejects the call. leave frees the slot.
+// enter waits up to limit for the turn of a call, then rejects the call. leave ends the turn.
 func (c *calls) enter(ctx context.Context, limit time.Duration) (_ context.Context, leave func(), refusal *toolfold.Error) {
-	t := &turn{calls: c, hasSlot: true}
-	select {
-	case c.free <- struct{}{}:
-	default:
-		late := time.NewTimer(limit)
-		defer late.Stop()
-		select {
-		case c.free <- struct{}{}:
-		case <-ctx.Done():
-			return ctx, nil, toolfold.Errorf(toolfold.Cancelled, "the call was cancelled before it ran")
-		case <-late.C:
-			return ctx, nil, toolfold.Errorf(codeBusy, "%d calls are running, and no call ended for %s", cap(c.free), limit).
-				WithHint("nothing was done: call again in a moment")
+	from := toolfold.OriginOf(ctx)
+	if from.Token != "" {
+		if err := c.rate.Take(ctx, from.Token, 0); err != nil {
+			return ctx, nil, toolfold.Errorf(toolfold.LimitReached, "you call too often: %v", err).WithHint("nothing was done: call again then")
 		}
 	}
+	t := &turn{calls: c, work: turns.Of(from, c.size)}
+	t.work.Wait = limit
+	end, err := c.turns.Take(ctx, t.work)
+	if errors.Is(err, turns.ErrBusy) {
+		running := fmt.Sprintf("%d calls are running", c.size)
+		if t.work.Most < c.size {
+			running += fmt.Sprintf(", or %d of yours", t.work.Most)
+		}
+		return ctx, nil, toolfold.Errorf(codeBusy, "%s, and no call ended for %s", running, limit).
+			WithHint("nothing was done: call again in a moment")
+	}
+	if err != nil {
+		return ctx, nil, toolfold.Errorf(toolfold.Cancelled, "the call was cancelled before it ran")
+	}
+	t.end, t.work.Wait = end, 0
 	return callctx.With(ctx, t), t.release, nil
 }
 
 func (t *turn) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.hasSlot {
-		t.hasSlot = false
-		<-t.calls.free
+	if t.end != nil {
+		t.end()
+		t.end = nil
 	}
 }
 
-// pause frees the slot of a call while it waits for its client. resume waits for a slot again,
-// unless ctx is done. Without a slot in ctx, pause does nothing.
+// pause ends the turn of a call while it waits for its client. resume waits for a turn again, unless ctx is done.
+// Without a turn in ctx, pause does nothing.
 func pause(ctx context.Context) (resume func()) {
 	t := callctx.Of[*turn](ctx)
 	if t == nil {
@@ -69,13 +83,9 @@ func pause(ctx context.Context) (resume func()) {
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.waits--; t.waits > 0 || t.hasSlot {
+		if t.waits--; t.waits > 0 || t.end != nil {
 			return
 		}
-		select {
-		case t.calls.free <- struct{}{}:
-			t.hasSlot = true
-		case <-ctx.Done():
-		}
+		t.end, _ = t.calls.turns.Take(ctx, t.work)
 	}
 }

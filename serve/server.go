@@ -141,6 +141,7 @@ type Limits struct {
 	Sessions    int   // of protocols up to 2025-11-25 at a time; 1,000
 	Connections int   // over HTTP at a time; 1,024
 	Calls       int   // that run at a time; 256
+	PerMinute   int   // calls that a caller with an identity or a token begins in a minute; no limit
 }
 
 // DefaultLimits are the limits of [Options] that leave them zero.
@@ -165,6 +166,7 @@ func (l Limits) complete() Limits {
 		Sessions:    cmp.Or(l.Sessions, DefaultLimits.Sessions),
 		Connections: cmp.Or(l.Connections, DefaultLimits.Connections),
 		Calls:       cmp.Or(l.Calls, DefaultLimits.Calls),
+		PerMinute:   l.PerMinute,
 	}
 }
 
@@ -323,7 +325,7 @@ func New(o Options) (*Server, error) {
 		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, tasks: o.Tasks, structured: o.Structured,
 		loads: o.AlwaysLoad, hints: o.SearchHints,
 		waits: usualPatience,
-		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
+		calls: newCalls(limits), methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
 		skills: o.Skills, others: o.Others, answerLink: o.AnswerLink, onSessionEnd: o.SessionEnded, instructions: o.InstructionsFor,
 		authorize: o.Authorize, protected: o.Protected,
 		pendingCalls: pendingCalls{process: uuid.NewString()[:8] + "-"},

@@ -123,6 +123,7 @@ var Settings = append([]Setting{
 	{toolfold.Int{Name: "maxConnections", Doc: "Limit of HTTP connections at a time.", Min: 1, Max: 100_000}.
 		With(toolfold.Default(1024)), User},
 	{toolfold.Int{Name: "maxCalls", Doc: "Limit of calls at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
+	{toolfold.Int{Name: "callsPerMinute", Doc: "Limit of calls in a minute of each HTTP caller with a token.", Min: 1, Max: 100_000}, User},
 	{toolfold.Int{
 		Name: "drainMs", Doc: "Milliseconds for HTTP calls to end when the server stops; then they are cancelled.",
 		Min: 1, Max: 600_000,
@@ -230,6 +231,7 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 		Name: "maxConcurrency", Doc: "Limit of calls at a time, without calls that wait for their client: 16 unless set.",
 		Min: 1, Max: 10_000,
 	},
+	toolfold.Int{Name: "callsPerMinute", Doc: "Limit of calls in a minute, of all callers; later ones wait up to 10 s.", Min: 1, Max: 100_000},
 	toolfold.Int{Name: "resultLimit", Doc: "Limit of an answer in bytes: toolfold's resultLimit unless set.", Min: 4000, Max: 1 << 20},
 	toolfold.Int{Name: "maxTools", Doc: "Limit of tools in its list: 5000 unless set.", Min: 1, Max: 100_000},
 	toolfold.Int{Name: "schemaLimit", Doc: "Limit of a tool's schema in bytes: 262144 unless set. A tool with a larger schema is left out.",
@@ -315,6 +317,7 @@ type Options struct {
 	MaxSessions       int                        `json:"maxSessions"`
 	MaxConnections    int                        `json:"maxConnections"`
 	MaxCalls          int                        `json:"maxCalls"`
+	CallsPerMinute    int                        `json:"callsPerMinute"` // 0 = no limit
 	DrainMs           int                        `json:"drainMs"`
 	UpstreamMegabytes int                        `json:"upstreamMegabytes"`
 	UpstreamWaitMs    int                        `json:"upstreamWaitMs"`
@@ -382,6 +385,7 @@ type Upstream struct {
 	Exclude           []string          `json:"exclude,omitempty"`
 	Repeat            []string          `json:"repeat,omitempty"`            // empty = tools with the idempotent hint
 	TimeoutMs         int               `json:"timeoutMs,omitempty"`         // 0 = the default
+	CallsPerMinute    int               `json:"callsPerMinute,omitempty"`    // 0 = no limit
 	MaxConcurrency    int               `json:"maxConcurrency,omitempty"`    // 0 = the default
 	QuestionTimeoutMs int               `json:"questionTimeoutMs,omitempty"` // 0 = the default
 	ResultLimit       int               `json:"resultLimit,omitempty"`       // 0 = the server's limit

@@ -1,7 +1,6 @@
 package jq
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,14 +97,15 @@ const maxWait = 5 * time.Second
 var ErrBusy = fmt.Errorf("filters of other calls kept it waiting for %s", maxWait)
 
 var (
-	schedule      = turns.New(maxProcesses, maxProcesses-1, maxWait)
+	schedule      = turns.New(maxProcesses)
 	idleProcesses = make(chan *process, maxProcesses)
 )
 
 // ask lets a process answer a question.
 func ask(ctx context.Context, q question) (a answer, err error) {
-	from := toolfold.OriginOf(ctx)
-	end, err := schedule.Take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
+	work := turns.Of(toolfold.OriginOf(ctx), maxProcesses)
+	work.Most, work.Wait = min(work.Most, maxProcesses-1), maxWait
+	end, err := schedule.Take(ctx, work)
 	if errors.Is(err, turns.ErrBusy) {
 		return a, ErrBusy
 	}

@@ -7,17 +7,16 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/toolfold/toolfold"
 )
 
 // ErrBusy is the error of work that did not get its turn in time.
 var ErrBusy = errors.New("the work of other calls kept it waiting")
 
-// Turns schedules work: at most size pieces run at a time, and at most most of one caller, so that
-// other callers need not wait for all of its work. Waiting callers take turns, however much work
-// each has.
+// Turns schedules work: at most size pieces run at a time. Waiting callers take turns, however much work each has.
 type Turns struct {
-	size, most int
-	wait       time.Duration
+	size int
 
 	mu      sync.Mutex
 	running int
@@ -27,35 +26,50 @@ type Turns struct {
 	count   int
 }
 
+// Work is a piece of work.
+type Work struct {
+	Caller string
+	Most   int           // pieces of the caller that may run at a time
+	Wait   time.Duration // for its turn; 0 = until its context ends
+}
+
 // turn is the place of a waiting piece of work.
 type turn struct {
-	caller string
+	Work
 	begins chan struct{}
 }
 
-// New returns Turns with size places, at most most of which one caller has. Work waits for its turn
-// as long as wait; zero means until its context ends.
-func New(size, most int, wait time.Duration) *Turns {
-	return &Turns{size: size, most: most, wait: wait, last: map[string]int{}, of: map[string]int{}}
+// New returns Turns with size places.
+func New(size int) *Turns {
+	return &Turns{size: size, last: map[string]int{}, of: map[string]int{}}
 }
 
-// Take waits for the turn of a caller's work, and returns the func that ends it, to be called once.
-// The error is [ErrBusy] or ctx's.
-func (t *Turns) Take(ctx context.Context, caller string) (end func(), err error) {
+// Of returns work of a caller. One with a token, which may be one of many, has at most three quarters of size places,
+// so that others need not wait for the end of its work.
+func Of(from toolfold.Origin, size int) Work {
+	if from.Token == "" {
+		return Work{Caller: from.Session, Most: size}
+	}
+	return Work{Caller: from.Token, Most: max(1, size-size/4)}
+}
+
+// Take waits for the turn of work, and returns the func that ends it, to be called once. The error is [ErrBusy] or
+// ctx's.
+func (t *Turns) Take(ctx context.Context, w Work) (end func(), err error) {
 	t.mu.Lock()
-	mine := &turn{caller, make(chan struct{})}
+	mine := &turn{w, make(chan struct{})}
 	t.queue = append(t.queue, mine)
 	t.next()
 	t.mu.Unlock()
 	var late <-chan time.Time
-	if t.wait > 0 {
-		timer := time.NewTimer(t.wait)
+	if w.Wait > 0 {
+		timer := time.NewTimer(w.Wait)
 		defer timer.Stop()
 		late = timer.C
 	}
 	select {
 	case <-mine.begins:
-		return func() { t.end(caller) }, nil
+		return func() { t.end(w.Caller) }, nil
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-late:
@@ -67,7 +81,7 @@ func (t *Turns) Take(ctx context.Context, caller string) (end func(), err error)
 		t.queue = slices.Delete(t.queue, i, i+1)
 		return nil, err
 	}
-	return func() { t.end(caller) }, nil // it began in the meantime
+	return func() { t.end(w.Caller) }, nil // it began in the meantime
 }
 
 // end ends a turn of a caller.
@@ -87,7 +101,7 @@ func (t *Turns) next() {
 	for t.running < t.size {
 		var first *turn
 		for _, w := range t.queue {
-			if t.of[w.caller] < t.most && (first == nil || t.last[w.caller] < t.last[first.caller]) {
+			if t.of[w.Caller] < w.Most && (first == nil || t.last[w.Caller] < t.last[first.Caller]) {
 				first = w
 			}
 		}
@@ -96,9 +110,9 @@ func (t *Turns) next() {
 		}
 		t.queue = slices.DeleteFunc(t.queue, func(w *turn) bool { return w == first })
 		t.running++
-		t.of[first.caller]++
+		t.of[first.Caller]++
 		t.count++
-		t.last[first.caller] = t.count
+		t.last[first.Caller] = t.count
 		close(first.begins)
 	}
 	if t.running == 0 { // no order to keep

@@ -16,12 +16,12 @@ const wait = 5 * time.Second
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := New(1, 1, wait)
+		all := New(1)
 		var order []string
 		ends := make(chan func())
 		take := func(caller string) {
 			go func() {
-				if end, err := all.Take(t.Context(), caller); err == nil {
+				if end, err := all.Take(t.Context(), Work{caller, 1, wait}); err == nil {
 					order = append(order, caller)
 					ends <- end
 				}
@@ -49,22 +49,22 @@ func TestTurns(t *testing.T) {
 func TestTurnsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := New(1, 1, wait)
-		end, err := all.Take(t.Context(), "a")
+		all := New(1)
+		end, err := all.Take(t.Context(), Work{"a", 1, wait})
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := all.Take(t.Context(), "b"); !errors.Is(err, ErrBusy) || time.Since(began) != wait {
+		if _, err := all.Take(t.Context(), Work{"b", 1, wait}); !errors.Is(err, ErrBusy) || time.Since(began) != wait {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if _, err := all.Take(ctx, "b"); !errors.Is(err, context.Canceled) {
+		if _, err := all.Take(ctx, Work{"b", 1, wait}); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		end()
-		if end, err = all.Take(t.Context(), "b"); err != nil {
+		if end, err = all.Take(t.Context(), Work{"b", 1, wait}); err != nil {
 			t.Fatal(err)
 		}
 		end()
@@ -75,18 +75,18 @@ func TestTurnsEnd(t *testing.T) {
 func TestTurnsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := New(3, 2, wait)
+		all := New(3)
 		for range 2 {
-			if _, err := all.Take(t.Context(), "a"); err != nil {
+			if _, err := all.Take(t.Context(), Work{"a", 2, wait}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		began := time.Now()
-		if _, err := all.Take(t.Context(), "a"); !errors.Is(err, ErrBusy) {
+		if _, err := all.Take(t.Context(), Work{"a", 2, wait}); !errors.Is(err, ErrBusy) {
 			t.Errorf("a third turn: %v", err)
 		}
 		waited := time.Since(began)
-		if _, err := all.Take(t.Context(), "b"); err != nil || time.Since(began) != waited {
+		if _, err := all.Take(t.Context(), Work{"b", 2, wait}); err != nil || time.Since(began) != waited {
 			t.Errorf("%v after %s", err, time.Since(began)-waited)
 		}
 	})
@@ -96,14 +96,14 @@ func TestTurnsLeft(t *testing.T) {
 func TestTurnsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := New(1, 1, 0)
-		if _, err := all.Take(t.Context(), "a"); err != nil {
+		all := New(1)
+		if _, err := all.Take(t.Context(), Work{"a", 1, 0}); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if _, err := all.Take(ctx, "b"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Hour {
+		if _, err := all.Take(ctx, Work{"b", 1, 0}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Hour {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})

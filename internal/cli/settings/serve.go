@@ -16,7 +16,7 @@ func ServeCommand() *cli.Command {
 
 func serveFlags() []cli.Flag {
 	return append(Flags(slices.Concat(RunSettings, SurfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
-		"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "drainMs",
+		"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "callsPerMinute", "drainMs",
 		"upstreamMegabytes", "upstreamWaitMs", "instructionTokens", "worker", "workspaceName"})...),
 		TrustFlag, UpstreamsFlag, env.LogLevelFlag)
 }

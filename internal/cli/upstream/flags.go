@@ -68,7 +68,7 @@ func settingHeading(p toolfold.Param) string {
 		return "Most that it may send"
 	case strings.Contains(name, "solat"), strings.HasPrefix(name, "session"), name == "maxSessions", name == "disabled":
 		return "Its process"
-	case strings.HasSuffix(name, "Ms"), name == "maxConcurrency", name == "repeat":
+	case strings.HasSuffix(name, "Ms"), name == "maxConcurrency", name == "callsPerMinute", name == "repeat":
 		return "Calls"
 	}
 	return "Tools that clients see"

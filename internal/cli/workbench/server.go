@@ -49,7 +49,8 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		InstructionsFor: func(r *toolfold.Rights) string { return instructions(r.Filter(families)) },
 		Version:         env.Version(), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured, Tasks: b.tasks,
 		AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == target.Deferring,
-		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
+		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls,
+			PerMinute: o.CallsPerMinute},
 	}
 	if o.HTTP != "" && o.HTTPLogin.Issuer != "" {
 		login, err := b.login(ctx, o)

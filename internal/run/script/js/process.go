@@ -24,9 +24,9 @@ const (
 )
 
 var (
-	running   = turns.New(maxRunning, maxRunning, 0)
-	processes = turns.New(maxProcesses, maxOfCaller, 0)
-	checks    = turns.New(maxRunning, maxRunning, 0) // do not wait for programs, which may wait long
+	running   = turns.New(maxRunning)
+	processes = turns.New(maxProcesses)
+	checks    = turns.New(maxRunning) // do not wait for programs, which may wait long
 )
 
 // Process is a program that runs in a process of its own. It is used by one goroutine at a time;
@@ -66,12 +66,12 @@ func start(ctx context.Context, t task) (*Process, Turn, error) {
 	}
 	from := toolfold.OriginOf(ctx)
 	caller := cmp.Or(from.Token, from.Session) // chosen by the server, not by callers
-	release, err := places.Take(ctx, caller)
+	release, err := places.Take(ctx, turns.Work{Caller: caller, Most: count})
 	if err != nil {
 		return nil, Turn{}, fmt.Errorf("waiting for one of %d places for scripts: %w", count, err)
 	}
 	if !t.OnlyCheck {
-		leave, err := running.Take(ctx, caller)
+		leave, err := running.Take(ctx, turns.Work{Caller: caller, Most: maxRunning})
 		if err != nil {
 			release()
 			return nil, Turn{}, fmt.Errorf("waiting for other scripts: %w", err)
@@ -132,7 +132,7 @@ func (p *Process) Resume(ctx context.Context, a Answer) (Turn, error) {
 	if !json.Valid(orNull(a.Value)) || a.Error != nil && !json.Valid(orNull(a.Error.Problems)) {
 		return Turn{}, fmt.Errorf("the answer to call %d is not JSON", a.Seq)
 	}
-	leave, err := running.Take(ctx, p.caller)
+	leave, err := running.Take(ctx, turns.Work{Caller: p.caller, Most: maxRunning})
 	if err != nil {
 		return Turn{}, p.ended(ctx, err)
 	}
