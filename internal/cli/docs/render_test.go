@@ -1,5 +1,3 @@
-// Package docs renders the reference pages from the declarations. A test keeps the pages in docs up to
-// date; with -update it writes them.
 package docs
 
 import (
@@ -13,14 +11,10 @@ import (
 	"text/template"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/consolidate"
-	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/ordered"
-	"github.com/toolfold/toolfold/migration"
-	"github.com/toolfold/toolfold/surface"
 )
 
 //go:embed *.md.tmpl
@@ -98,20 +92,6 @@ func Pages(specs []*toolfold.Family) (map[string]string, error) {
 		}
 	}
 	return pages, nil
-}
-
-// Guide returns the migration guide, with the costs of the folds.
-func Guide(specs []*toolfold.Family) (*migration.Guide, error) {
-	var costs migration.Costs
-	for fold, tokens := range map[consolidate.Fold]*int{consolidate.ByFamily: &costs.Family, consolidate.ByEffect: &costs.Effect,
-		consolidate.None: &costs.None} {
-		cost, err := doctor.Count(surface.List(specs, surface.Options{Fold: fold}))
-		if err != nil {
-			return nil, err
-		}
-		*tokens = cost.Tokens
-	}
-	return migration.NewGuide(specs, costs)
 }
 
 // result is a result field with its path for include_fields.
