@@ -119,38 +119,28 @@ func (p page) IsSum(total Total) bool {
 
 // MostSurface returns the tokens of the largest surface.
 func (p page) MostSurface() int {
-	largest := 0
-	for _, s := range p.Surfaces {
-		largest = max(largest, s.Total.Tokens)
-	}
-	return largest
+	return largest(p.Surfaces, func(s Surface) int { return s.Total.Tokens })
 }
 
 // MostServer returns the tokens of the largest list.
-func (p page) MostServer() int {
-	largest := 0
-	for _, s := range p.Servers {
-		largest = max(largest, s.Tokens)
-	}
-	return largest
-}
+func (p page) MostServer() int { return largest(p.Servers, func(s Server) int { return s.Tokens }) }
 
 // MostTool returns the tokens of the parts of a server's largest tool.
 func (page) MostTool(s Server) int {
-	largest := 0
-	for _, t := range s.List {
-		largest = max(largest, t.Parts.Name+t.Parts.Description+t.Parts.Schema)
-	}
-	return largest
+	return largest(s.List, func(t ToolCost) int { return t.Parts.Name + t.Parts.Description + t.Parts.Schema })
 }
 
 // MostSent returns the most tokens for which a host sends a list.
 func (page) MostSent(s Server) int {
-	largest := 0
-	for _, sent := range s.HostCosts {
-		largest = max(largest, sent.Tokens)
+	return largest(s.HostCosts, func(sent HostCost) int { return sent.Tokens })
+}
+
+// largest returns the largest size in a list; 0 if the list is empty.
+func largest[T any](list []T, size func(T) int) (most int) {
+	for _, part := range list {
+		most = max(most, size(part))
 	}
-	return largest
+	return most
 }
 
 // ByCost lists the tools, most expensive first.
