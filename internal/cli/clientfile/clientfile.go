@@ -36,13 +36,14 @@ func Binary() (string, error) {
 	case strings.Contains(slash, "/_npx/"):
 		return "", errors.New("npx removes its binary some time: npm install -g toolfold first, then toolfold setup")
 	}
-	if found, err := exec.LookPath("toolfold"); err == nil && filepath.IsAbs(found) && sameFile(found, binary) {
+	if found, err := exec.LookPath("toolfold"); err == nil && filepath.IsAbs(found) && SameFile(found, binary) {
 		return found, nil
 	}
 	return binary, nil
 }
 
-func sameFile(a, b string) bool {
+// SameFile reports whether two paths lead to the same file.
+func SameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	if err != nil {
 		return false

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, probl
 		}
 		for _, file := range h.Project {
 			path := filepath.Join(o.Files.Workspace, filepath.FromSlash(file))
-			if _, err := clientfile.Read(path); errors.Is(err, fs.ErrNotExist) || isSame(path, own) {
+			if _, err := clientfile.Read(path); errors.Is(err, fs.ErrNotExist) || clientfile.SameFile(path, own) {
 				continue
 			}
 			if !o.Trusted() {
@@ -71,17 +70,6 @@ func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, probl
 		files = append(files, clientFile{h, path, true})
 	}
 	return files, problems, nil
-}
-
-// isSame reports whether two paths are the same file. In the user's home directory, the client's file
-// for that folder can be the user's own.
-func isSame(path, other string) bool {
-	a, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	b, err := os.Stat(other)
-	return err == nil && os.SameFile(a, b)
 }
 
 // askClients asks every server in clients' files, a few at a time. A server that does not answer gives
