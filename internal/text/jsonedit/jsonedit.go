@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/jsonc"
 
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
@@ -56,7 +56,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 			continue
 		}
 		now := d.text[place.start:place.end]
-		if equal(d.plain[place.start:place.end], value) {
+		if jsonx.Equal(d.plain[place.start:place.end], value) {
 			return text, nil
 		}
 		return d.check(d.replace(place, d.format(value, d.indentAt(place.start), bytes.IndexByte(now, '\n') >= 0)), path, value)
@@ -388,35 +388,10 @@ func (d document) cut(o object, i int) []byte {
 // check returns an edited text. It is an error if the text differs in more than the member at the
 // path. A nil value means that the member is removed.
 func (d document) check(edited []byte, path []string, value []byte) ([]byte, error) {
-	var want, got, leaf any
-	if decode(d.plain, &want) != nil || decode(Plain(edited), &got) != nil || value != nil && decode(value, &leaf) != nil {
-		return nil, errors.New("its layout would not survive the edit: make it by hand")
-	}
-	object, _ := want.(map[string]any)
-	for _, key := range path[:len(path)-1] {
-		object, _ = object[key].(map[string]any)
-	}
-	if object == nil {
-		return nil, errors.New("its layout would not survive the edit: make it by hand")
-	}
-	if delete(object, path[len(path)-1]); value != nil {
-		object[path[len(path)-1]] = leaf
-	}
-	if !reflect.DeepEqual(want, got) {
+	if !jsonx.IsEdit(d.plain, Plain(edited), value, path) {
 		return nil, errors.New("its layout would not survive the edit: make it by hand")
 	}
 	return edited, nil
-}
-
-func decode(text []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return dec.Decode(into)
-}
-
-func equal(a, b []byte) bool {
-	var x, y any
-	return decode(a, &x) == nil && decode(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func (d document) replace(place span, by []byte) []byte {

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
 const entry = `{"command":"toolfold","args":["serve","--for=x"],"env":{"A":"1"}}`
@@ -195,7 +197,7 @@ func FuzzEdit(f *testing.F) {
 			return
 		}
 		value, err := Get(with, "mcpServers", key)
-		if err != nil || !equal(value, []byte(entry)) {
+		if err != nil || !jsonx.Equal(value, []byte(entry)) {
 			t.Fatalf("%v: it has %s in\n%s", err, value, with)
 		}
 		if had, _ := Get([]byte(text), "mcpServers", key); had != nil {
@@ -221,7 +223,7 @@ func FuzzEdit(f *testing.F) {
 				t.Fatalf("%v:\n%s", err, with)
 			}
 		}
-		if !equal(Plain([]byte(text)), Plain(without)) {
+		if !jsonx.Equal(Plain([]byte(text)), Plain(without)) {
 			t.Fatalf("%s\nbecame\n%s", text, without)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
 // members are files with the members "b" and "c" of "list", with and without them.
@@ -89,7 +91,7 @@ func give(t *testing.T, text []byte, list ...Member) []byte {
 
 func equalJSON(t *testing.T, name string, got, want []byte) {
 	t.Helper()
-	if !equal(Plain(got), Plain(want)) {
+	if !jsonx.Equal(Plain(got), Plain(want)) {
 		t.Errorf("%s became\n%s", name, got)
 	}
 }

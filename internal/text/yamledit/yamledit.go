@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/yamlx"
@@ -55,7 +55,7 @@ func Get(text []byte, path ...string) ([]byte, error) {
 // key already has the value, it returns the text unchanged.
 func Set(text, value []byte, path ...string) ([]byte, error) {
 	now, err := Get(text, path...)
-	if err != nil || now != nil && equal(now, value) {
+	if err != nil || now != nil && jsonx.Equal(now, value) {
 		return text, err
 	}
 	d, parent, err := open(text)
@@ -254,27 +254,7 @@ func (d *document) check(before, value []byte, path []string) ([]byte, error) {
 		return nil, err
 	}
 	is, err := JSON(edited)
-	if err != nil {
-		return nil, errLayout
-	}
-	var want, got map[string]any
-	var leaf any
-	if decode(was, &want) != nil || decode(is, &got) != nil || value != nil && decode(value, &leaf) != nil {
-		return nil, errLayout
-	}
-	object := want
-	for _, key := range path[:len(path)-1] {
-		inner, _ := object[key].(map[string]any)
-		if inner == nil {
-			inner = map[string]any{}
-			object[key] = inner
-		}
-		object = inner
-	}
-	if delete(object, path[len(path)-1]); value != nil {
-		object[path[len(path)-1]] = leaf
-	}
-	if !reflect.DeepEqual(want, got) {
+	if err != nil || !jsonx.IsEdit(was, is, value, path) {
 		return nil, errLayout
 	}
 	return edited, nil
@@ -298,17 +278,6 @@ func nested(value []byte, path []string) []byte {
 		value = ordered.MustJSON(ordered.Map{{Key: key, Value: json.RawMessage(value)}})
 	}
 	return value
-}
-
-func decode(text []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return dec.Decode(into)
-}
-
-func equal(a, b []byte) bool {
-	var x, y any
-	return decode(a, &x) == nil && decode(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func jsonOf(n *yaml.Node) ([]byte, error) {
