@@ -17,15 +17,15 @@ var refactorRules = []rule{{
 	onlyIfNamed: true,
 	message:     "the function is long", advice: "Extract the parts that have a purpose of their own.",
 	find: each(func(s *source, i int) *hit {
-		f, ok := s.functionAt(i)
+		start, ok := s.functionAt(i)
 		if !ok || s.partner(i) < 0 {
 			return nil
 		}
-		lines := s.line(s.at(s.partner(i)).start) - s.line(s.at(f.start).start) + 1
+		lines := s.line(s.at(s.partner(i)).start) - s.line(s.at(start).start) + 1
 		if lines <= 50 {
 			return nil
 		}
-		return &hit{at: s.at(f.start).start, message: fmt.Sprintf("the function has %d lines", lines)}
+		return &hit{at: s.at(start).start, message: fmt.Sprintf("the function has %d lines", lines)}
 	}),
 }, {
 	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every, onlyIfNamed: true,
@@ -203,11 +203,10 @@ func (s *source) isHoisted(i, block int) bool {
 		if open == block {
 			return false
 		}
-		f, ok := s.functionAt(open)
-		if !ok || !s.is(f.start, "function") {
+		start, ok := s.functionAt(open)
+		if !ok || !s.is(start, "function") {
 			continue
 		}
-		start := f.start
 		for s.oneOf(start-1, "async", "default", "export") {
 			start--
 		}

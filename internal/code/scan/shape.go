@@ -2,21 +2,11 @@ package scan
 
 import "strings"
 
-// function is a function with a body in braces.
-type function struct {
-	name       string // empty = anonymous
-	start      int    // index of its first token
-	parameters int    // index of the bracket before its parameters; -1 if there is no bracket
-	open       int    // index of the brace before its body
-	async      bool
-}
-
-// functionAt returns the function whose body begins with the brace at open; ok is false if the
-// brace begins something else.
-func (s *source) functionAt(open int) (f function, ok bool) {
-	f = function{open: open, parameters: -1}
+// functionAt returns the index of the first token of the function whose body begins with the brace at
+// open; ok is false if the brace begins something else.
+func (s *source) functionAt(open int) (start int, ok bool) {
 	if !s.is(open, "{") {
-		return f, false
+		return 0, false
 	}
 	i := open - 1
 	if s.lang == golang {
@@ -27,81 +17,75 @@ func (s *source) functionAt(open int) (f function, ok bool) {
 		i--
 	}
 	if arrow && s.isName(i) && !s.is(i-1, ":") { // x => {
-		f.start, f.async = i, s.is(i-1, "async")
-		return f, true
+		return i, true
 	}
 	// There may be a return type between the parameters and the brace.
 	for steps := 0; !s.is(i, ")") || i != open-1 && !arrow && !s.is(i+1, ":") || arrow && i != open-2 && !s.is(i+1, ":"); steps++ {
 		if steps == 40 || i < 0 || s.oneOf(i, ";", "{", "=", "=>") {
-			return f, false
+			return 0, false
 		}
 		if p := s.partner(i); p >= 0 && p < i {
 			i = p
 		}
 		i--
 	}
-	if f.parameters = s.partner(i); f.parameters < 0 {
-		return f, false
+	parameters := s.partner(i)
+	if parameters < 0 {
+		return 0, false
 	}
-	before := f.parameters - 1
-	f.start = before
+	before := parameters - 1
 	if arrow {
-		f.start, f.async = f.parameters, s.is(before, "async")
+		start = parameters
 		if s.oneOf(before-1, "=") || s.is(before, "=") {
 			for j := before; j > before-4; j-- {
 				if s.is(j, "=") && s.isName(j-1) {
-					f.name, f.start = s.at(j-1).text, j-1
+					start = j - 1
 				}
 			}
 		}
-		return f, true
+		return start, true
 	}
 	if s.oneOf(before, "if", "for", "while", "switch", "catch", "with") || s.is(before, "await") {
-		return f, false
+		return 0, false
 	}
-	if s.isName(before) {
-		f.name = s.at(before).text
+	start = before
+	isNamed := s.isName(before)
+	if isNamed {
 		before--
 	}
 	if s.is(before, "*") {
 		before--
 	}
 	if s.is(before, "function") {
-		f.start, f.async = before, s.is(before-1, "async")
-		return f, true
+		return before, true
 	}
-	f.async = s.is(before, "async")
-	return f, f.name != "" && !s.oneOf(before, ".", "new")
+	return start, isNamed && !s.oneOf(before, ".", "new")
 }
 
 // goFunctionAt is functionAt for Go.
-func (s *source) goFunctionAt(open int) (f function, ok bool) {
-	f = function{open: open, parameters: -1}
+func (s *source) goFunctionAt(open int) (start int, ok bool) {
 	for i := open - 1; i >= 0 && i > open-200; i-- {
 		if s.oneOf(i, "{", "}", ";", "if", "for", "switch", "select", "case", "struct", "interface", ":=", "=") {
-			return f, false
+			return 0, false
 		}
 		if s.is(i, "func") {
-			f.start = i
 			j := i + 1
 			if s.is(j, "(") && s.isName(s.partner(j)+1) { // a receiver
 				j = s.partner(j) + 1
 			}
 			if s.isName(j) {
-				f.name = s.at(j).text
 				j++
 			}
 			if s.is(j, "[") {
 				j = s.partner(j) + 1
 			}
-			f.parameters = j
-			return f, s.is(j, "(")
+			return i, s.is(j, "(")
 		}
 		if p := s.partner(i); p >= 0 && p < i {
 			i = p
 		}
 	}
-	return f, false
+	return 0, false
 }
 
 // loopsAround counts the loops around a token, up to the function around it.

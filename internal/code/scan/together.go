@@ -24,8 +24,8 @@ func (s *source) spans() []span {
 			if s.is(i, "def") && s.begins(s.statementStart(i)) {
 				list = append(list, span{s.line(s.at(i).start), s.blockEnd(s.line(s.at(i).start))})
 			}
-		} else if f, ok := s.functionAt(i); ok && s.partner(i) > i {
-			list = append(list, span{s.line(s.at(f.start).start), s.line(s.at(s.partner(i)).start)})
+		} else if start, ok := s.functionAt(i); ok && s.partner(i) > i {
+			list = append(list, span{s.line(s.at(start).start), s.line(s.at(s.partner(i)).start)})
 		}
 	}
 	return list
