@@ -463,7 +463,7 @@ func (p *checkResult) mend(t *target, args *arguments, problems []toolfold.Probl
 		if cut < 0 { // all arguments together: only who made the call can choose
 			continue
 		}
-		holder, _ := jsonx.Lookup(args.values, problem.Path[:cut])
+		holder := jsonx.Lookup(args.values, problem.Path[:cut])
 		last := jsonx.UnescapePointer(problem.Path[cut+1:])
 		top, _, _ := strings.Cut(problem.Path[1:], "/")
 		top = jsonx.UnescapePointer(top)
@@ -474,7 +474,7 @@ func (p *checkResult) mend(t *target, args *arguments, problems []toolfold.Probl
 			p.warn("%s has no parameter %q: ignored", t.Title(), shorten.Quoted(problem.Name()))
 			changed = true
 		case problem.Kind == toolfold.ProblemType:
-			value, _ := jsonx.Lookup(args.values, problem.Path)
+			value := jsonx.Lookup(args.values, problem.Path)
 			if object := t.ofText(top, value); object != nil && cut == 0 {
 				args.set(top, object, nil)
 				changed = true

@@ -1,7 +1,6 @@
 package design
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/run/workspace"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/design/api"
@@ -69,9 +69,7 @@ func (s *Service) Schema(ctx context.Context, in SchemaIn) (SchemaOut, error) {
 func recordsOf(list []json.RawMessage) (records []schema.Model, problems []toolfold.Problem) {
 	for i, raw := range list {
 		var object map[string]any
-		decoder := json.NewDecoder(bytes.NewReader(raw))
-		decoder.UseNumber()
-		if err := decoder.Decode(&object); err != nil {
+		if err := jsonx.Decode(raw, &object); err != nil {
 			return nil, []toolfold.Problem{{Path: fmt.Sprintf("/records/%d", i), Kind: toolfold.ProblemType, Want: "object"}}
 		}
 		found := record.Param().Check(object)

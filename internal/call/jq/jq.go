@@ -11,11 +11,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
 // Limits of a run.
@@ -79,10 +80,8 @@ func answerTo(ctx context.Context, q question) (a answer) {
 	if err != nil {
 		return answer{Failure: err.Error()}
 	}
-	dec := json.NewDecoder(strings.NewReader(string(q.Value)))
-	dec.UseNumber() // numbers keep their spelling
 	var value any
-	if err := dec.Decode(&value); err != nil {
+	if err := jsonx.Decode(q.Value, &value); err != nil {
 		return answer{Failure: err.Error()}
 	}
 	room := maxOutput

@@ -169,10 +169,10 @@ func (f foreignSchema) problems(object map[string]any) []toolfold.Problem {
 func (f foreignSchema) explain(cause *jsonschema.ValidationError, object map[string]any) []toolfold.Problem {
 	_, fragment, _ := strings.Cut(cause.SchemaURL, "#")
 	fragment, _ = url.PathUnescape(fragment)
-	part, _ := jsonx.Lookup(f.Doc, fragment)
+	part := jsonx.Lookup(f.Doc, fragment)
 	demand, _ := part.(map[string]any)
 	path := pathOf(cause)
-	value, _ := jsonx.Lookup(object, path)
+	value := jsonx.Lookup(object, path)
 	switch failed := cause.ErrorKind.(type) {
 	case *kind.Required:
 		return missing(path, failed.Missing)

@@ -81,8 +81,8 @@ func mend(args map[string]any, problems []toolfold.Problem) bool {
 	changed := false
 	for _, p := range problems {
 		cut := strings.LastIndex(p.Path, "/")
-		holder, _ := jsonx.Lookup(map[string]any{"input": args}, p.Path[:cut])
-		value, _ := jsonx.Lookup(map[string]any{"input": args}, p.Path)
+		holder := jsonx.Lookup(map[string]any{"input": args}, p.Path[:cut])
+		value := jsonx.Lookup(map[string]any{"input": args}, p.Path)
 		text, isText := value.(string)
 		var read any
 		if p.Kind != toolfold.ProblemType || !isText || jsonx.Decode([]byte(text), &read) != nil {

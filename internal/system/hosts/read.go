@@ -1,9 +1,7 @@
 package hosts
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/system/keyring"
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/pattern"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/yamledit"
@@ -265,9 +264,7 @@ func settings(text []byte, format format) (map[string]any, error) {
 		if err := jsonedit.Check(text); err != nil {
 			return nil, err
 		}
-		dec := json.NewDecoder(bytes.NewReader(jsonedit.Plain(text)))
-		dec.UseNumber() // so that numbers are written unchanged
-		if err := dec.Decode(&all); err != nil {
+		if err := jsonx.Decode(jsonedit.Plain(text), &all); err != nil {
 			return nil, errors.New("it is no JSON object") // the error itself could quote a secret
 		}
 	case yamlFile:
@@ -275,9 +272,7 @@ func settings(text []byte, format format) (map[string]any, error) {
 		if err != nil {
 			return nil, yamlFault(err)
 		}
-		dec := json.NewDecoder(bytes.NewReader(plain))
-		dec.UseNumber()
-		if err := dec.Decode(&all); err != nil {
+		if err := jsonx.Decode(plain, &all); err != nil {
 			return nil, errors.New("it is no YAML mapping")
 		}
 	default:

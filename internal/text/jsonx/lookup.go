@@ -6,29 +6,27 @@ import (
 	"strings"
 )
 
-// Lookup follows a JSON pointer into a decoded value.
-func Lookup(v any, path string) (value any, ok bool) {
+// Lookup follows a JSON pointer into a decoded value; nil if it leads to nothing.
+func Lookup(v any, path string) any {
 	if path == "" {
-		return v, true
+		return v
 	}
 	for step := range strings.SplitSeq(path[1:], "/") {
 		step = UnescapePointer(step)
 		switch holder := v.(type) {
 		case map[string]any:
-			v, ok = holder[step]
+			v = holder[step]
 		case []any:
 			i, err := strconv.Atoi(step)
-			if ok = err == nil && i >= 0 && i < len(holder); ok {
-				v = holder[i]
+			if err != nil || i < 0 || i >= len(holder) {
+				return nil
 			}
+			v = holder[i]
 		default:
-			ok = false
-		}
-		if !ok {
-			return nil, false
+			return nil
 		}
 	}
-	return v, true
+	return v
 }
 
 // TypeName returns the JSON type of a decoded value.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
@@ -193,9 +194,7 @@ func (b *bodies) value(raw json.RawMessage, depth int) (value any, problem strin
 		}
 		return list, ""
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if err := dec.Decode(&value); err != nil {
+	if err := jsonx.Decode(raw, &value); err != nil {
 		return nil, "JSON value"
 	}
 	return value, ""

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -155,9 +155,7 @@ func (f Field) check(refuse func(member, want string)) (value any) {
 
 // defaultValue decodes the default. want is empty if the default fits the field; otherwise it names what fits.
 func (f Field) defaultValue() (value any, want string) {
-	decoder := json.NewDecoder(bytes.NewReader(f.Default))
-	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil || !writable(value) {
+	if err := jsonx.Decode(f.Default, &value); err != nil || !writable(value) {
 		return nil, "JSON value without NUL characters, with finite numbers"
 	}
 	s, isText := value.(string)
