@@ -212,12 +212,12 @@ func checkAction(c *cli.Context) error {
 	switch format {
 	case "text":
 		r.print(c)
-		r.printUnread(c, false)
+		r.printUnread(c)
 	case "json":
 		err = r.printJSON(c)
 	case "sarif":
 		_, err = fmt.Fprintf(c.App.Writer, "%s\n", r.sarif())
-		r.printUnread(c, false)
+		r.printUnread(c)
 	default:
 		return env.UsageError("--format is text, json or sarif, not %q", format)
 	}
@@ -246,12 +246,12 @@ func (r *repository) print(c *cli.Context) {
 // maxNamed is how many unread files are named.
 const maxNamed = 20
 
-// printUnread lists the skipped files, and servers that may be this one. all lifts the limit maxNamed.
-func (r *repository) printUnread(c *cli.Context, all bool) {
+// printUnread lists the skipped files, at most maxNamed, and servers that may be this one.
+func (r *repository) printUnread(c *cli.Context) {
 	if n := len(r.order); n > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "%s read, %d not:\n", english.Count(r.searched, "file", "files"), n)
 		for i, path := range r.order {
-			if i == maxNamed && !all {
+			if i == maxNamed {
 				fmt.Fprintf(c.App.ErrWriter, "  and %d more: check --json names all\n", n-i)
 				break
 			}
@@ -326,7 +326,7 @@ func rewriteFilesAction(c *cli.Context) error {
 			return err
 		}
 	}
-	r.printUnread(c, false)
+	r.printUnread(c)
 	if left > 0 {
 		return errors.New(english.Count(left, "use is", "uses are") + " left to be changed by hand")
 	}

@@ -384,7 +384,7 @@ func (k *check) path(target string) string {
 		if pattern, ok := matchesFolded(k.policy.Forbidden, name); ok {
 			return "forbiddenPaths has " + pattern + led
 		}
-		if _, ok := matches(k.policy.Allowed, name); !ok && len(k.policy.Allowed) > 0 {
+		if !matches(k.policy.Allowed, name) && len(k.policy.Allowed) > 0 {
 			return "allowedPaths does not have it" + led
 		}
 	}

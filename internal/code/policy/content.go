@@ -193,7 +193,7 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 			continue
 		}
 		for _, s := range k.policy.Schemas {
-			if _, ok := matches(s.Paths, name); ok {
+			if matches(s.Paths, name) {
 				if err := k.validate(ctx, v, c.Path, values, s.Schema); err != nil {
 					return err
 				}
@@ -301,7 +301,7 @@ var commented = []string{"**/tsconfig*.json", "**/jsconfig*.json", "**/.vscode/*
 func syntaxOf(name string) func([]byte) ([]any, error) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".json":
-		if _, ok := matches(commented, name); ok {
+		if matches(commented, name) {
 			return parseJSONC
 		}
 		return parseJSON

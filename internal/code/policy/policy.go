@@ -144,26 +144,23 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// matches returns the first pattern that a path matches. A pattern that ends with a slash matches
+// matches reports whether a path matches one of the patterns. A pattern that ends with a slash matches
 // everything below.
-func matches(patterns []string, path string) (string, bool) {
-	for _, pattern := range patterns {
+func matches(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		whole := strings.TrimPrefix(pattern, "./")
 		if strings.HasSuffix(whole, "/") {
 			whole += "**"
 		}
-		if doublestar.MatchUnvalidated(whole, path) {
-			return pattern, true
-		}
-	}
-	return "", false
+		return doublestar.MatchUnvalidated(whole, path)
+	})
 }
 
-// matchesFolded is matches without regard to case, because some file systems ignore case and a
+// matchesFolded returns the first pattern that a path matches without regard to case, because some file systems ignore case and a
 // forbidden path must not be reached by another spelling.
 func matchesFolded(patterns []string, path string) (string, bool) {
 	for _, pattern := range patterns {
-		if _, ok := matches([]string{strings.ToLower(pattern)}, strings.ToLower(path)); ok {
+		if matches([]string{strings.ToLower(pattern)}, strings.ToLower(path)) {
 			return pattern, true
 		}
 	}
