@@ -344,7 +344,7 @@ func (c *code) writing(arguments *node, quote string) literalStyle {
 	if quote != `"` && quote != "'" || c.language == golang {
 		quote = `"`
 	}
-	s := literalStyle{quote: quote, keyQuote: quote, space: " ", open: "{"}
+	s := literalStyle{quote: quote, keyQuote: quote, open: "{"}
 	if c.language == javascript {
 		s.keyQuote = ""
 	}

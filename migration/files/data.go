@@ -158,7 +158,7 @@ func (d data) call(n node) {
 
 // style returns the notation of an object's keys and strings.
 func (d data) style(n node) literalStyle {
-	s := literalStyle{quote: `"`, keyQuote: `"`, space: " ", open: "{"}
+	s := literalStyle{quote: `"`, keyQuote: `"`, open: "{"}
 	for _, m := range n.members {
 		if m.key.text == "name" {
 			s.keyQuote = d.text[m.key.start:m.key.from]
@@ -171,12 +171,11 @@ func (d data) style(n node) literalStyle {
 // literalStyle is the notation of an object literal.
 type literalStyle struct {
 	quote, keyQuote string
-	space           string
 	open            string // start of an object: {, or map[string]any{; empty if unknown
 }
 
 func (s literalStyle) member(key, value string) string {
-	return s.keyQuote + key + s.keyQuote + ":" + s.space + value
+	return s.keyQuote + key + s.keyQuote + ": " + value
 }
 
 // callWith rewrites a call: the name to the listed tool's, and the arguments to action and params.
@@ -293,7 +292,7 @@ func (p part) callInText(n name, arguments node) {
 	p.addUse(n, Use{Kind: Calls, Now: n.call()})
 	p.edit(n, n.start, n.end, n.as(n.tool()))
 	if n.selected().Selector != "" {
-		inner.wrap(n, object, literalStyle{`"`, `"`, " ", "{"})
+		inner.wrap(n, object, literalStyle{`"`, `"`, "{"})
 	}
 }
 

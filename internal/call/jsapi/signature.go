@@ -129,7 +129,7 @@ func (w *writer) schema(raw json.RawMessage, depth int) string {
 		judge.Member(s, "enum", &list)
 	}
 	if len(list) > 0 {
-		return w.literals(list, kinds)
+		return w.literals(list)
 	}
 	_, object := s.Get("properties")
 	for _, keyword := range []string{"anyOf", "oneOf"} {
@@ -240,7 +240,7 @@ func (w *writer) union(schemas []json.RawMessage, depth int) string {
 }
 
 // literals returns the union of values, or the type of all of them if there are too many.
-func (w *writer) literals(values []json.RawMessage, kinds []string) string {
+func (w *writer) literals(values []json.RawMessage) string {
 	var types, texts []string
 	bytes := 0
 	for _, value := range values {

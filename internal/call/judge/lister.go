@@ -121,7 +121,7 @@ func (l *lister) object(object ordered.Map) (result ordered.Map) {
 		case slices.Contains(namedSchemas, key):
 			value = l.schemasByName(raw)
 		default:
-			value = l.plain(object, key, raw)
+			value = l.plain(key, raw)
 		}
 		switch {
 		case value == nil:
@@ -211,7 +211,7 @@ func (l *lister) schemasByName(raw json.RawMessage) json.RawMessage {
 }
 
 // plain returns the value of another keyword; nil if it is invalid in 2020-12.
-func (l *lister) plain(object ordered.Map, key string, raw json.RawMessage) json.RawMessage {
+func (l *lister) plain(key string, raw json.RawMessage) json.RawMessage {
 	text, isText := ordered.Text(raw)
 	first := byte(0)
 	if len(raw) > 0 {

@@ -225,7 +225,7 @@ func (s *survey) read(files []file, o *settings.Options) {
 			continue
 		}
 		if err == nil {
-			err = s.readFile(&f, path, text, o, names)
+			err = s.readFile(&f, path, text, names)
 		}
 		if err != nil {
 			s.skipped = append(s.skipped, skippedFile{f.path, clientfile.At(f.path, err).Error(), f.named})
@@ -235,7 +235,7 @@ func (s *survey) read(files []file, o *settings.Options) {
 	}
 }
 
-func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options, names map[string]config.Upstream) error {
+func (s *survey) readFile(f *file, path string, text []byte, names map[string]config.Upstream) error {
 	if f.host == nil {
 		if err := hosts.Check(f.path, text); err != nil {
 			return err

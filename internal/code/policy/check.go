@@ -495,15 +495,15 @@ func (k *check) text(c Change) fileText {
 		}
 		k.bytes += int64(len(known.text))
 	default:
-		known.text, known.why = k.read(name, maxFile)
+		known.text, known.why = k.read(name)
 		k.bytes += int64(len(known.text))
 	}
 	k.texts[c.Path] = known
 	return known
 }
 
-// read returns the text of a regular file, or why it cannot be read.
-func (k *check) read(name string, limit int64) (text, why string) {
+// read returns the text of a regular file of at most maxFile bytes, or why it cannot be read.
+func (k *check) read(name string) (text, why string) {
 	info, err := k.root.Lstat(filepath.FromSlash(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -513,7 +513,7 @@ func (k *check) read(name string, limit int64) (text, why string) {
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
 		return "", "it was not read: it is a link"
 	}
-	raw, err := safefile.Read(k.root, filepath.FromSlash(name), limit)
+	raw, err := safefile.Read(k.root, filepath.FromSlash(name), maxFile)
 	if err != nil {
 		var at *fs.PathError
 		if errors.As(err, &at) {
@@ -527,7 +527,7 @@ func (k *check) read(name string, limit int64) (text, why string) {
 // module returns the module path and the folder of the Go module around a folder, or empty strings.
 func (k *check) module(folder string) (module, at string) {
 	for at = folder; ; at = path.Dir(at) {
-		if text, why := k.read(path.Join(at, "go.mod"), maxFile); why == "" {
+		if text, why := k.read(path.Join(at, "go.mod")); why == "" {
 			return modfile.ModulePath([]byte(text)), at
 		}
 		if at == "." {

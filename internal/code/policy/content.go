@@ -231,7 +231,7 @@ const maxProblems = 3
 
 // validate validates the documents of a file against a schema.
 func (k *check) validate(ctx context.Context, v *verdict, file string, values []any, name string) error {
-	text, why := k.read(name, maxFile)
+	text, why := k.read(name)
 	if why != "" {
 		v.addWarning(file, "its schema %s: %s", name, why)
 		return nil
@@ -465,7 +465,7 @@ func (k *check) knownSecrets() (known map[string]bool, why string) {
 	if _, err := k.root.Lstat(baselineFile); err != nil {
 		return nil, ""
 	}
-	text, why := k.read(baselineFile, maxFile)
+	text, why := k.read(baselineFile)
 	known = map[string]bool{}
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
