@@ -101,7 +101,7 @@ type Definition struct {
 // Describe returns the description of a tool, an action, another server or a legacy name, as JSON.
 // The error for an unknown name suggests similar names.
 func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.Error) {
-	if server := v.serverDoc(name); server != nil && v.names.Lookup(name) == nil {
+	if server := v.serverDoc(name); server != nil && v.options.Names.Lookup(name) == nil {
 		if with.TypeScript {
 			return ordered.MustJSON(v.serverSignatures(server)), nil
 		}
@@ -158,7 +158,7 @@ func (v *View) serverOf(name string, family *toolfold.Family) *ServerDoc {
 
 // namesake reports whether a tool or action that is not the server's has the server's name.
 func (v *View) namesake(server string) bool {
-	entries := v.names.Lookup(server)
+	entries := v.options.Names.Lookup(server)
 	return len(entries) > 0 && entries[0].Action.Family.Server != server
 }
 
@@ -170,7 +170,7 @@ func (v *View) serverDoc(name string) *ServerDoc {
 		return nil
 	}
 	doc := &ServerDoc{Name: name, Instructions: families[0].Instructions}
-	for _, t := range v.tools {
+	for _, t := range v.options.Tools {
 		if slices.Contains(families, t.Entries[0].Action.Family) {
 			doc.Tools = append(doc.Tools, ToolRow{t.Name, t.Summary})
 		}

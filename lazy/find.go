@@ -173,7 +173,7 @@ type match struct {
 // rank returns the hits of a query, ordered by relevance and the query's wish.
 func (v *View) rank(query, server string, limit int) []*match {
 	near := func(func(id string) bool) []string { return nil }
-	if m := v.catalogue.meaning; m != nil {
+	if m := v.options.Catalogue.meaning; m != nil {
 		near = m.Search(query)
 	}
 	seen := func(id string) bool {
@@ -202,7 +202,7 @@ func (v *View) rank(query, server string, limit int) []*match {
 			return a != nil && a.Family.Server != ""
 		}
 	}
-	hits, phrasing := v.catalogue.find(q)
+	hits, phrasing := v.options.Catalogue.find(q)
 	phrased := phrasing.shares(list)
 	placed := v.places(named)
 	matches := v.order(hits, limit, func(a *toolfold.Action) float64 {
@@ -324,7 +324,7 @@ func (v *View) order(hits []rank.Hit, limit int, share func(*toolfold.Action) fl
 			kin, families = len(families), append(families, relatives{a.Family, hit.Worth})
 		}
 		worth := hit.Worth + kinship*families[kin].best
-		if len(matches) >= limit && matches[limit-1].Worth >= worth && v.catalogue.meaning == nil &&
+		if len(matches) >= limit && matches[limit-1].Worth >= worth && v.options.Catalogue.meaning == nil &&
 			slices.ContainsFunc(matches[:limit], isHarmless) {
 			continue // no share, which is at most 1, moves it up
 		}

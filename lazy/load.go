@@ -78,7 +78,7 @@ func (d *Discovery) View(ctx context.Context) *View { return d.view(toolfold.Ori
 func (d *Discovery) Grows(ctx context.Context) bool {
 	o := toolfold.OriginOf(ctx)
 	view := d.view(o.Rights)
-	return (view.level == Search || view.tier < toolfold.Extended) && o.ListGrows && o.Session != ""
+	return (view.options.Level == Search || view.options.Tier < toolfold.Extended) && o.ListGrows && o.Session != ""
 }
 
 // Load returns the full definitions of the tools with a name, and adds them to the list of the
@@ -189,7 +189,7 @@ func (v *View) Cache() CacheCounts { return CacheCounts{v.hits.Load(), v.misses.
 // Active describes the list of the caller's session.
 func (d *Discovery) Active(ctx context.Context) Active {
 	view := d.View(ctx)
-	active := Active{Level: view.level, Listed: []string{}, Loaded: []string{}}
+	active := Active{Level: view.options.Level, Listed: []string{}, Loaded: []string{}}
 	for _, l := range d.List(ctx) {
 		active.Listed = append(active.Listed, l.Name)
 	}

@@ -82,7 +82,7 @@ func (s *Service) callSaving(ctx context.Context, in SavingIn) (callctx.Forward,
 	if in.SaveTo == "" {
 		return forward, nil
 	}
-	refused := s.discovery.View(ctx).unsaved
+	refused := s.discovery.View(ctx).options.Unsaved
 	if refused == "" && toolfold.OriginOf(ctx).OnlyReads {
 		refused = "you may only read"
 	}
@@ -125,7 +125,7 @@ func (s *Service) save(ctx context.Context, path string, result callctx.Whole) (
 // write files.
 func (d *Discovery) SaveUsage(ctx context.Context) string {
 	view := d.View(ctx)
-	if d.files == nil || !d.files.Usable() || view.caller == "" || view.unsaved != "" {
+	if d.files == nil || !d.files.Usable() || view.caller == "" || view.options.Unsaved != "" {
 		return ""
 	}
 	return fmt.Sprintf("%s with %s writes it whole to a file", view.caller, saveToName)

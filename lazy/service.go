@@ -92,7 +92,7 @@ func (s *Service) absent(ctx context.Context, view *View) []Row {
 	if rights := toolfold.OriginOf(ctx).Rights; s.discovery.absent == nil || rights != nil && !rights.Public {
 		return nil
 	}
-	return slices.DeleteFunc(s.discovery.absent(), func(r Row) bool { return !view.within.Allow(anyOf(r.Name)) })
+	return slices.DeleteFunc(s.discovery.absent(), func(r Row) bool { return !view.options.Within.Allow(anyOf(r.Name)) })
 }
 
 // Limits of the note on absent servers. Every response has it while a server is absent; tools.list

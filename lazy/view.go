@@ -18,15 +18,7 @@ import (
 // View is a snapshot of a surface for callers with the same rights. It is immutable; costly parts
 // are computed on first use.
 type View struct {
-	level    Level
-	tier     toolfold.Tier
-	tools    []entry.Tool
-	disabled []entry.Tool
-	refused  map[string][]string // by family
-	names    entry.Names
-	absence  func(name string) *toolfold.Error // see [ViewOptions]
-	within   *toolfold.Rights                  // see [ViewOptions]
-	unsaved  string                            // see [ViewOptions]
+	options ViewOptions
 
 	list    []ListedTool                      // by tools/list
 	byName  map[string]entry.Tool             // tools by name
@@ -35,7 +27,6 @@ type View struct {
 
 	headers map[string]json.RawMessage // schemas for [View.Mirrored], by tool
 
-	catalogue   *Catalogue
 	byID        map[string]*toolfold.Action   // actions that the caller may see, by full name
 	servers     map[string][]*toolfold.Family // by other server that the caller may see
 	serverNames map[string][]serverName       // these servers' names, by first word
@@ -75,10 +66,8 @@ type ViewOptions struct {
 // NewView returns a view.
 func NewView(o ViewOptions) *View {
 	v := &View{
-		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names, absence: o.Absence,
-		within: o.Within, unsaved: o.Unsaved,
-		list:      List(Within(o.Tools, o.Tier), o.Level),
-		catalogue: o.Catalogue, byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
+		options: o, list: List(Within(o.Tools, o.Tier), o.Level),
+		byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
 		byID: map[string]*toolfold.Action{}, servers: map[string][]*toolfold.Family{}, serverNames: map[string][]serverName{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
@@ -122,21 +111,23 @@ func NewView(o ViewOptions) *View {
 		}
 		return jsapi.Spelling(jsapi.Names(actions, nil))
 	})
-	if v.catalogue == nil {
-		v.catalogue = NewCatalogue(o.Families...)
+	if o.Catalogue == nil {
+		v.options.Catalogue = NewCatalogue(o.Families...)
 	}
 	return v
 }
 
 // ListAt returns the list of tools/list at a level.
-func (v *View) ListAt(level Level) []ListedTool { return List(Within(v.tools, v.tier), level) }
+func (v *View) ListAt(level Level) []ListedTool {
+	return List(Within(v.options.Tools, v.options.Tier), level)
+}
 
 // Mirrored returns the listed schema of a tool if it has x-mcp-header, which makes clients send
 // arguments in HTTP headers too; nil for other tools.
 func (v *View) Mirrored(tool string) json.RawMessage { return v.headers[tool] }
 
 // Stubs returns the shortest list of tools/list.
-func (v *View) Stubs() []ListedTool { return Stubs(Within(v.tools, v.tier)) }
+func (v *View) Stubs() []ListedTool { return Stubs(Within(v.options.Tools, v.options.Tier)) }
 
 // Row is a tool in the list of all tools.
 type Row struct {
@@ -154,19 +145,19 @@ type Row struct {
 // Rows returns a row for each tool of the surface; disabled tools come last.
 func (v *View) Rows() []Row {
 	var rows []Row
-	for _, t := range v.tools {
+	for _, t := range v.options.Tools {
 		row := Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Enabled: true}
 		if trouble := t.Entries[0].Action.Family.Trouble; trouble != nil {
 			row.Reason = trouble()
 		}
 		if t.Dispatches() {
-			row.Refused = v.refused[t.Entries[0].Action.Family.Name]
+			row.Refused = v.options.Refused[t.Entries[0].Action.Family.Name]
 		}
 		rows = append(rows, row)
 	}
-	for _, t := range v.disabled {
+	for _, t := range v.options.Disabled {
 		row := Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Reason: "not permitted here"}
-		row.Refused = v.refused[t.Entries[0].Action.Family.Name]
+		row.Refused = v.options.Refused[t.Entries[0].Action.Family.Name]
 		rows = append(rows, row)
 	}
 	return rows
@@ -174,16 +165,16 @@ func (v *View) Rows() []Row {
 
 // lookup returns the entries with a name.
 func (v *View) lookup(name string) ([]*entry.Entry, *toolfold.Error) {
-	if entries := v.names.Lookup(name); len(entries) > 0 {
+	if entries := v.options.Names.Lookup(name); len(entries) > 0 {
 		return entries, nil
 	}
-	if v.absence != nil {
-		if err := v.absence(name); err != nil {
+	if v.options.Absence != nil {
+		if err := v.options.Absence(name); err != nil {
 			return nil, err
 		}
 	}
 	err := entry.Unknown(name)
-	if near := v.names.Nearest(name); near != "" {
+	if near := v.options.Names.Nearest(name); near != "" {
 		return nil, err.WithHint("did you mean %s?", near)
 	}
 	var names []string
