@@ -11,6 +11,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/internal/text/suggest"
@@ -350,7 +351,7 @@ func (r *Resolver) family(name string) (f *actionTool, verb string) {
 			continue
 		}
 		same := func(part []string) bool {
-			return slices.EqualFunc(part, own, func(a, b string) bool { return singular(a) == singular(b) })
+			return slices.EqualFunc(part, own, func(a, b string) bool { return english.Singular(a) == english.Singular(b) })
 		}
 		rest := len(words) - len(own)
 		switch {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
@@ -79,7 +80,7 @@ func senseOf(words []string) string {
 func singulars(words []string) []string {
 	list := make([]string, len(words))
 	for i, word := range words {
-		list[i] = singular(word)
+		list[i] = english.Singular(word)
 	}
 	slices.Sort(list)
 	return list

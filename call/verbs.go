@@ -267,11 +267,3 @@ func nameWords(name string) []string {
 	}
 	return strings.Fields(text.String())
 }
-
-// singular cuts the ending of a plural noun.
-func singular(noun string) string {
-	if stem, ok := strings.CutSuffix(noun, "ies"); ok {
-		return stem + "y"
-	}
-	return strings.TrimSuffix(noun, "s")
-}

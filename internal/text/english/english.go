@@ -1,9 +1,10 @@
-// Package english helps to build sentences: numbers with their nouns, and capitalization.
+// Package english helps to build sentences: numbers with their nouns, singulars, and capitalization.
 package english
 
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -37,4 +38,12 @@ func withFirst(text string, change func(rune) rune) string {
 		return text
 	}
 	return string(change(first)) + text[size:]
+}
+
+// Singular cuts the ending of a plural noun.
+func Singular(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(noun, "s")
 }

@@ -29,3 +29,12 @@ func TestFirstLetters(t *testing.T) {
 		}
 	}
 }
+
+func TestSingular(t *testing.T) {
+	t.Parallel()
+	for many, one := range map[string]string{"notes": "note", "entries": "entry", "note": "note", "": ""} {
+		if got := english.Singular(many); got != one {
+			t.Errorf("%q is %q, want %q", many, got, one)
+		}
+	}
+}

@@ -67,18 +67,11 @@ func rankOf(name string) int {
 	if short := strings.TrimSuffix(name, "layer"); short != "" {
 		name = short
 	}
-	rank := slices.IndexFunc(layers, func(l Layer) bool { return slices.Contains(l.Names, singular(name)) })
+	rank := slices.IndexFunc(layers, func(l Layer) bool { return slices.Contains(l.Names, english.Singular(name)) })
 	if rank < 0 {
 		return len(layers)
 	}
 	return rank
-}
-
-func singular(name string) string {
-	if start, many := strings.CutSuffix(name, "ies"); many {
-		return start + "y"
-	}
-	return strings.TrimSuffix(name, "s")
 }
 
 // unit is a folder with sources, or the files of a folder that are named after a layer.
@@ -336,7 +329,7 @@ func layerOfFile(file string) (pattern string, rank int) {
 	if at := strings.LastIndexByte(stem, '.'); at >= 0 {
 		return "*" + stem[at:] + ending, rankOf(stem[at+1:])
 	}
-	if !slices.Contains(fileNames, singular(stem)) {
+	if !slices.Contains(fileNames, english.Singular(stem)) {
 		return "", len(layers)
 	}
 	return file, rankOf(stem)
