@@ -59,7 +59,7 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	if err != nil {
 		return ScanOut{}, err
 	}
-	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), ByImpact: report.ByLevel(), TopItems: []Brief{}}
+	out := ScanOut{ScanID: id, Summary: report.Shown(maxBrief), ByImpact: report.ByLevel(), TopItems: []Brief{}}
 	for _, f := range report.Findings[:min(maxBrief, len(report.Findings))] {
 		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.FullMessage(), File: f.File, Line: f.Line,
 			Fixable: f.Fixable()})

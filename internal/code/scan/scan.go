@@ -110,20 +110,12 @@ type Request struct {
 	Progress func(done, total int, message string) `json:"-"`
 }
 
-// Report is the result of a scan.
+// Report is the result of a scan. The count of its summary is 0, see [Report.Shown]. Skipped has at most
+// maxSkipped files, and Missing tools as NAME: install command.
 type Report struct {
-	Findings   []Finding     // sorted by level, confidence and place
-	Files      int           // scanned files
-	Weaker     int           // number of findings below the requested level
-	Older      int           // number of findings on unchanged lines
-	Suppressed int           // number of findings that comments suppress
-	Vendored   int           // number of vendored, minified and generated files, which were left out
-	Analysers  []string      // the analysers that ran
-	Missing    []string      // tools that would find more, as NAME: install command
-	Skipped    []SkippedFile // at most maxSkipped
-	Unnamed    int           // number of skipped files beyond Skipped
-	Truncated  string        // why there may be more findings; empty = there are no more
-	LookedFor  string        // if there are no findings, the scope of the scan and its gaps
+	Findings []Finding // sorted by level, confidence and place
+	Weaker   int       // number of findings below the requested level
+	Summary
 }
 
 // SkippedFile is a file or folder that was not analysed, or not by all analysers.

@@ -23,13 +23,11 @@ type Summary struct {
 	LookedFor  string        `json:"lookedFor,omitempty" doc:"If there are no findings: the range of the scan, and its gaps."`
 }
 
-// Summary returns the result fields of a report of which limit findings are shown.
-func (r *Report) Summary(limit int) Summary {
-	return Summary{
-		Files: r.Files, Count: len(r.Findings), Older: r.Older, Suppressed: r.Suppressed, Vendored: r.Vendored,
-		HasMore: len(r.Findings) > limit, Analysers: r.Analysers, Missing: r.Missing, Skipped: r.Skipped, Unnamed: r.Unnamed,
-		Truncated: r.Truncated, LookedFor: r.LookedFor,
-	}
+// Shown returns the result fields of a report of which limit findings are shown.
+func (r *Report) Shown(limit int) Summary {
+	s := r.Summary
+	s.Count, s.HasMore = len(r.Findings), len(r.Findings) > limit
+	return s
 }
 
 // lookedFor describes the scope and the gaps of a scan without findings. It returns "" if the
