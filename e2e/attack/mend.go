@@ -115,7 +115,7 @@ func (a *again) mend(m mistake) (why string) {
 	}
 	for _, p := range a.err.Problems {
 		path := strings.TrimPrefix(p.Path, "/"+callctx.ArgParams)
-		holder, _ := jsonx.Lookup(a.arguments, path[:strings.LastIndex(path, "/")])
+		holder := jsonx.Lookup(a.arguments, path[:strings.LastIndex(path, "/")])
 		last := jsonx.UnescapePointer(path[strings.LastIndex(path, "/")+1:])
 		object, isObject := holder.(map[string]any)
 		value, drop := a.value(p, path)

@@ -106,9 +106,9 @@ func checkImport(t *testing.T, from, imported string) {
 	to := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(imported, module), "/"), ".")
 	ok, known := allowed(from, to)
 	if !known {
-		t.Errorf("%s has no rule: say in arrows.go what it may import", from)
+		t.Errorf("%s has no rule: say in rules_test.go what it may import", from)
 	} else if !ok {
-		t.Errorf("%s imports %s, against the arrows in arrows.go", from, to)
+		t.Errorf("%s imports %s, against the arrows in rules_test.go", from, to)
 	}
 }
 
