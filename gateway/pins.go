@@ -248,7 +248,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	k.Source, k.Accepted = l.source(), accepted
 	k.Title, k.Description, k.Instructions = answer.Title, answer.Description, answer.Instructions
 	k.Legacy = answer.Legacy && (unlisted || k.Version == answer.Version) // a changed server may support the newer era
-	k.Version = answer.Version
+	k.Version, k.Protocol = answer.Version, answer.Protocol
 	k.LeftOut = slices.Clone(answer.LeftOut)
 	k.limitInstructions(l.Limits.Instructions)
 	if k.hold(answer.Tools); k.Tools == nil {

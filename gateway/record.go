@@ -31,6 +31,7 @@ type record struct {
 	Instructions string            `json:"instructions"`          // of the server
 	Version      string            `json:"version,omitempty"`     // of the server
 	Legacy       bool              `json:"legacy,omitempty"`      // see [upstream.Server]
+	Protocol     string            `json:"protocol,omitempty"`    // revision of MCP of the session that listed; empty = unknown
 	Tools        []json.RawMessage `json:"tools,omitempty"`       // as last sent; nil = never. In the line only in files of older versions
 	Sizes        []int             `json:"sizes,omitempty"`       // of the tools after the line, in bytes
 	Sum          string            `json:"sum,omitempty"`         // digest of the bytes after the line; empty in files of older versions

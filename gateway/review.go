@@ -116,7 +116,7 @@ func (g *Gateway) Listing(server string) (answer upstream.Answer, families []*to
 		families = slices.Clone(l.families)
 	}
 	answer = upstream.Answer{
-		Name: l.Name, Instructions: l.record.Instructions, Tools: l.record.Tools,
+		Name: l.Name, Instructions: l.record.Instructions, Protocol: l.record.Protocol, Tools: l.record.Tools,
 		Prompts: l.record.Prompts, Resources: l.record.Resources, Templates: l.record.Templates,
 	}
 	return answer, families, true

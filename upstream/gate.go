@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -32,6 +33,7 @@ type gate struct {
 	answer func(context.Context, jsonrpc.Message) error // sends a response to the server
 	inject func(jsonrpc.Message)                        // passes a message to the library, outside of the server's stream
 	life   context.Context                              // of the session
+	pid    atomic.Int64                                 // process id of the program; 0 = no program, or not known yet
 
 	mu             sync.Mutex
 	requests       map[jsonrpc.ID]*request

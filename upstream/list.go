@@ -84,7 +84,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 			info := hello.ServerInfo
 			answer.Name, answer.Title, answer.Description, answer.Version = info.Name, info.Title, info.Description, info.Version
 		}
-		answer.Legacy = s.legacy()
+		answer.Legacy, answer.Protocol = s.legacy(), hello.ProtocolVersion
 		if c := hello.Capabilities; c != nil && c.Tools == nil {
 			if c.Prompts == nil && c.Resources == nil {
 				answer.LeftOut = []string{"it declares no tools, prompts or resources in its capabilities"}

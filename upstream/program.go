@@ -55,6 +55,7 @@ func start(ctx context.Context, cancel func(), s Server, g *gate, memory *Memory
 	go func() {
 		err := child.Run(ctx, child.Command{
 			Argv: s.Argv, Dir: s.Dir, Env: env, Stdin: stdinR, Stdout: stdoutW, Stderr: stderr,
+			Started: func(pid int) { g.pid.Store(int64(pid)) },
 		})
 		stdinR.Close()
 		stdoutW.Close()

@@ -557,6 +557,9 @@ const lastLegacy = "2025-11-25"
 // modern is the first protocol version without sessions.
 const modern = "2026-07-28"
 
+// PID returns the id of the server's process; 0 if it is reached at a URL, or if its process has just been started.
+func (s *Session) PID() int { return int(s.gate.pid.Load()) }
+
 // modern reports whether the session uses that version or a later one.
 func (s *Session) modern() bool {
 	hello := s.session.InitializeResult()

@@ -72,6 +72,7 @@ type Answer struct {
 	Description  string            `json:"-"` // of the server; may be empty
 	Version      string            `json:"-"` // of the server, as it gives it; may be empty
 	Legacy       bool              `json:"-"` // see [Server]; false = unknown
+	Protocol     string            `json:"-"` // revision of MCP that the session uses
 	Instructions string            `json:"instructions,omitempty"`
 	Tools        []json.RawMessage `json:"tools"` // as they were sent
 

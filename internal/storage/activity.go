@@ -52,6 +52,38 @@ func (db *DB) Activity(ctx context.Context, since, now time.Time) ([]Activity, e
 		})
 }
 
+// Called has the last call of each label.
+type Called struct {
+	First time.Time // beginning of the first recorded call; zero = no call is recorded
+	Last  map[string]time.Time
+}
+
+// Called returns the last recorded call of each label. It reads one index entry for a label, not one for a call.
+func (db *DB) Called(ctx context.Context) (c Called, err error) {
+	type last struct {
+		label string
+		at    time.Time
+	}
+	list, err := all(ctx, db.reader(), sqlf(`WITH RECURSIVE labels(label) AS (
+			SELECT (SELECT label FROM traces ORDER BY label LIMIT 1)
+			UNION ALL SELECT (SELECT t.label FROM traces t WHERE t.label > labels.label ORDER BY t.label LIMIT 1)
+				FROM labels WHERE labels.label IS NOT NULL)
+		SELECT label, (SELECT t.started_at FROM traces t WHERE t.label = labels.label ORDER BY t.label DESC, t.started_at DESC LIMIT 1)
+		FROM labels WHERE label IS NOT NULL`), into(func(l *last) []any { return []any{&l.label, micros{&l.at}} }))
+	if err != nil || len(list) == 0 {
+		return c, err
+	}
+	c.Last = map[string]time.Time{}
+	for _, l := range list {
+		c.Last[l.label] = l.at
+	}
+	first, err := scalar[int64](ctx, db.reader(), sqlf(`SELECT COALESCE(min(started_at), 0) FROM traces`))
+	if first > 0 {
+		c.First = fromMicros(first)
+	}
+	return c, err
+}
+
 // Inquiry is an open task whose questions a person can answer.
 type Inquiry struct {
 	TaskID    string

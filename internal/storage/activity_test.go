@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -71,6 +72,32 @@ func TestActivityCountsByHourAndLabel(t *testing.T) {
 }
 
 // The first bytes of the steps of a task are read, without those within other steps.
+// TestCalledHasTheLastCallOfEachLabel also covers a store without calls.
+func TestCalledHasTheLastCallOfEachLabel(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		db := archiveStore(t, name)
+		if got, err := db.Called(t.Context()); err != nil || !got.First.IsZero() || len(got.Last) > 0 {
+			t.Errorf("without calls: %v, %v", got, err)
+		}
+		noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		want := Called{First: noon, Last: map[string]time.Time{}}
+		var spans []trace.Span
+		for i := range 9 {
+			label, at := []string{"a", "b.c", "\xff"}[i%3], noon.Add(time.Duration(i)*time.Minute)
+			spans = append(spans, trace.Span{TraceID: "t" + strconv.Itoa(i), ID: "1", Root: true, Label: label, Kind: trace.Call,
+				Status: trace.Success, Start: at, End: at})
+			want.Last[label] = at
+		}
+		if err := db.Trace().Put(t.Context(), spans, noon); err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.Called(t.Context())
+		if err != nil || !got.First.Equal(want.First) || !maps.Equal(got.Last, want.Last) {
+			t.Errorf("called %v, want %v, %v", got, want, err)
+		}
+	})
+}
+
 func TestStepsOfATask(t *testing.T) {
 	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
 		db := archiveStore(t, name)

@@ -133,6 +133,10 @@ func (h *host) visit(l *line) {
 		_ = l.write(frame{Kind: kindResult, Body: ordered.MustJSON(h.restart(first.Text, wait))})
 		return
 	}
+	if err == nil && first.Kind == kindPIDs {
+		_ = l.write(frame{Kind: kindResult, Body: ordered.MustJSON(h.pids(first.Text))})
+		return
+	}
 	if err != nil || first.Kind != kindOpen || json.Unmarshal(first.Body, &o) != nil {
 		return
 	}

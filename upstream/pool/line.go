@@ -15,7 +15,7 @@ import (
 )
 
 // frame is a message between a session and the host. Both have the same version, except for [kindOpen],
-// [kindGone], [kindRestart] and the [kindResult] of a restart.
+// [kindGone], [kindRestart], [kindPIDs], and the [kindResult] of these two.
 type frame struct {
 	Kind         kind
 	ID           int64              `json:",omitempty"`    // of a request or question; its result repeats it
@@ -40,6 +40,7 @@ type kind string
 const (
 	kindOpen    kind = "open"    // first frame of a session; the body is an [opening]
 	kindRestart kind = "restart" // only frame of its connection: restarts the servers with the name in Text
+	kindPIDs    kind = "pids"    // only frame of its connection: asks for the processes of the servers with the name in Text
 	kindList    kind = "list"
 	kindCall    kind = "call"
 	kindWatch   kind = "watch" // a resource

@@ -484,6 +484,7 @@ type opening struct {
 // wireAnswer carries an [upstream.Answer] with its lists as bytes.
 type wireAnswer struct {
 	Name, Title, Version, Instructions   string
+	Protocol                             string
 	Legacy                               bool
 	Tools, Prompts, Resources, Templates [][]byte
 	Left, Problems                       []string
@@ -497,8 +498,8 @@ func wireAnswerOf(a upstream.Answer) wireAnswer {
 		return all
 	}
 	return wireAnswer{
-		a.Name, a.Title, a.Version, a.Instructions, a.Legacy, bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates),
-		a.LeftOut, a.Problems,
+		a.Name, a.Title, a.Version, a.Instructions, a.Protocol, a.Legacy,
+		bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates), a.LeftOut, a.Problems,
 	}
 }
 
@@ -511,7 +512,8 @@ func (l wireAnswer) answer() upstream.Answer {
 		return all
 	}
 	return upstream.Answer{
-		Name: l.Name, Title: l.Title, Version: l.Version, Instructions: l.Instructions, Legacy: l.Legacy, Tools: raw(l.Tools),
-		Prompts: raw(l.Prompts), Resources: raw(l.Resources), Templates: raw(l.Templates), LeftOut: l.Left, Problems: l.Problems,
+		Name: l.Name, Title: l.Title, Version: l.Version, Instructions: l.Instructions, Protocol: l.Protocol, Legacy: l.Legacy,
+		Tools: raw(l.Tools), Prompts: raw(l.Prompts), Resources: raw(l.Resources), Templates: raw(l.Templates),
+		LeftOut: l.Left, Problems: l.Problems,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,38 +24,69 @@ type RestartReport struct {
 // RestartWait is the default time that a restart waits for running calls.
 const RestartWait = 5 * time.Second
 
-// ErrOldHost is the error of [Pool.Restart] if the host has a version that cannot restart servers.
+// ErrOldHost is the error of [Pool.Restart] and [Pool.PIDs] if the host has a version that does not know the request.
 var ErrOldHost = errors.New("the process that shares servers is of an older version of toolfold")
 
 // Restart ends the processes of the server with that name. The next call of each session starts it
 // again. Running calls get at most wait to end. Restart starts no host, and accepts a host of any
 // version.
-func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (RestartReport, error) {
+func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (did RestartReport, err error) {
+	err = p.request(ctx, frame{Kind: kindRestart, Text: name, Body: ordered.MustJSON(wait)}, &did)
+	return did, err
+}
+
+// PIDs returns the ids of the processes of the server with that name, in ascending order. It is empty if no session
+// shares the server. PIDs starts no host, and accepts a host of any version.
+func (p Pool) PIDs(ctx context.Context, name string) (pids []int, err error) {
+	err = p.request(ctx, frame{Kind: kindPIDs, Text: name}, &pids)
+	return pids, err
+}
+
+// request sends the only frame of a connection, and decodes the body of its result into a pointer. Without a host it
+// does nothing.
+func (p Pool) request(ctx context.Context, f frame, result any) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", p.socket())
 	if err != nil {
-		if ctx.Err() != nil {
-			return RestartReport{}, ctx.Err()
-		}
-		return RestartReport{}, nil // no host runs
+		return ctx.Err() // nil if no host runs
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	l := newLine(conn, nil)
-	var did RestartReport
-	if err := l.write(frame{Kind: kindRestart, Text: name, Body: ordered.MustJSON(wait)}); err != nil {
-		return did, fmt.Errorf("asking the process that shares servers: %w", err)
+	if err := l.write(f); err != nil {
+		return fmt.Errorf("asking the process that shares servers: %w", err)
 	}
 	answer, err := l.read()
 	switch {
 	case ctx.Err() != nil:
-		return did, ctx.Err()
+		return ctx.Err()
 	case err != nil, answer.Kind != kindResult: // a host that does not know the request closes the connection
-		return did, ErrOldHost
+		return ErrOldHost
 	}
-	if err := json.Unmarshal(answer.Body, &did); err != nil {
-		return did, fmt.Errorf("reading the result of the restart: %w", err)
+	if err := json.Unmarshal(answer.Body, result); err != nil {
+		return fmt.Errorf("reading the answer of the process that shares servers: %w", err)
 	}
-	return did, nil
+	return nil
+}
+
+// pids returns the ids of the processes of a server that have started.
+func (h *host) pids(name string) []int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	pids := []int{}
+	for _, s := range h.servers {
+		if s.name != name {
+			continue
+		}
+		select {
+		case <-s.ready:
+			if s.session != nil && s.session.PID() > 0 {
+				pids = append(pids, s.session.PID())
+			}
+		default:
+		}
+	}
+	slices.Sort(pids)
+	return pids
 }
 
 // restart ends all processes of a server, after waiting for running calls.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,9 @@ import (
 // host.
 func TestRestart(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
+	if pids, err := p.PIDs(t.Context(), "files"); err != nil || len(pids) > 0 {
+		t.Errorf("without a host: processes %v, %v", pids, err)
+	}
 	if did, err := p.Restart(t.Context(), "files", time.Minute); err != nil || did != (pool.RestartReport{}) {
 		t.Errorf("without a host: %+v, %v", did, err)
 	}
@@ -35,6 +39,12 @@ func TestRestart(t *testing.T) {
 	}})
 	b := connect(t, p, server, upstream.Client{Name: "t"})
 	pid := call(t, b, "pid")
+	for name, want := range map[string]string{"files": "[" + strings.Fields(pid)[0] + "]", "other": "[]"} {
+		testwait.Until(t, "the process of "+name+" is known", func() bool { // its id comes by another pipe than its answers
+			pids, err := at(p.Dir, "2").PIDs(t.Context(), name)
+			return err == nil && fmt.Sprint(pids) == want
+		})
+	}
 	failed := make(chan error, 2)
 	go func() {
 		_, err := a.Call(t.Context(), upstream.Call{Tool: "ask", Arguments: json.RawMessage(`{}`)})

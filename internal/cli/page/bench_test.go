@@ -49,7 +49,7 @@ func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
 		defer bench.Close()
 		p := &Page{
 			machine: newMachine(c), call: caller(bench), version: "bench", log: slog.New(slog.DiscardHandler), now: time.Now,
-			stored: func() bool { return true }, activity: bench.Activity, asks: bench, storeMark: bench.Mark,
+			stored: func() bool { return true }, activity: bench.Activity, called: bench.Called, asks: bench, storeMark: bench.Mark,
 			definitions: bench.Definitions, tools: func() (toolbox, error) { return bench, nil },
 		}
 		p.live = newLive(p.log, p.mark)

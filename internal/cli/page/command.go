@@ -57,9 +57,9 @@ func pageAction(c *cli.Context) error {
 	p := &Page{
 		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
-		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity, asks: b, storeMark: b.Mark, definitions: b.Definitions,
-		tools:     func() (toolbox, error) { return b, nil },
-		scriptRun: b.ScriptRun, patience: patience, restart: servers.Restart, logIn: servers.LogIn,
+		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity, called: b.Called, asks: b, storeMark: b.Mark,
+		definitions: b.Definitions, tools: func() (toolbox, error) { return b, nil },
+		scriptRun: b.ScriptRun, patience: patience, restart: servers.Restart, process: servers.Process, logIn: servers.LogIn,
 	}
 	p.live = newLive(p.log, p.mark)
 	p.routes()

@@ -58,6 +58,7 @@ type server struct {
 	Problem   string // why it fails or offers nothing; empty if it works
 	Shared    bool   // sessions share its process
 	LogsIn    bool   // users can log in there
+	Protocol  string // revision of MCP of its last list; empty = unknown
 	Raw       doctor.Cost
 	Folded    doctor.Cost
 	HeldTools []gateway.HeldTool
@@ -162,6 +163,7 @@ func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, e
 	if !known {
 		return s, nil
 	}
+	s.Protocol = answer.Protocol
 	if s.HeldTools, err = g.HeldTools(name); err != nil {
 		return s, err
 	}

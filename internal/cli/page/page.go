@@ -44,8 +44,11 @@ type Page struct {
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
 	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
 	counts   [len(periods)]counts // read by activity
+	called   func(ctx context.Context) (storage.Called, error)
 	// restart ends the shared processes of a server, and describes that.
 	restart func(ctx context.Context, o *settings.Options, name string) (effect string, err error)
+	// process describes where a server runs now.
+	process func(ctx context.Context, o *settings.Options, name string) (string, error)
 	logIn   logInFunc
 	logins  serverLogins // begun by logIn
 	asks    asker
@@ -85,6 +88,7 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /tools/{name}", p.show("tool", p.tool))
 	mux.HandleFunc("POST /tools/{name}", p.try)
 	mux.HandleFunc("GET /calls", p.show("calls", p.calls))
+	mux.HandleFunc("GET /calls/never", p.show("never", p.never)) // ids of traces are hexadecimal
 	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
 	mux.HandleFunc("GET /charts", p.show("charts", p.charts))
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))

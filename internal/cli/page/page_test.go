@@ -38,6 +38,8 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
 	}
 	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil }
+	p.called = func(context.Context) (called storage.Called, err error) { return called, nil }
+	p.process = func(context.Context, *settings.Options, string) (string, error) { return "process 7", nil }
 	p.scriptRun = func(context.Context, string, string) (run workbench.ScriptRun, err error) { return run, nil }
 	p.tools = func() (toolbox, error) { return &triedTools{}, nil }
 	p.live, p.storeMark = newLive(p.log, p.mark), func(context.Context) (string, error) { return "", nil }

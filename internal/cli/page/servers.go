@@ -25,6 +25,8 @@ type serverView struct {
 	Find    string // what the user looks for among the tools; empty = nothing
 	Tree    []branch
 	Login   *serverLogin // begun by the user; nil = none
+	Process string       // where it runs; empty if it is switched off
+	Never   *uncalled    // nil = all its tools have recorded calls, or no call of any tool is recorded
 	Local   bool         // the browser runs on this machine, so that it can log in
 }
 
@@ -59,10 +61,20 @@ func (p *Page) server(r *http.Request) (any, error) {
 			Digest: gateway.DigestOf([]gateway.HeldTool{h}),
 		})
 	}
-	err = p.machine.use(func(_ *state, _ *settings.Options, g *gateway.Gateway) (err error) {
+	var options *settings.Options
+	if err = p.machine.use(func(_ *state, o *settings.Options, g *gateway.Gateway) (err error) {
+		options = o
 		v.Log, err = g.Journal(s.Name, journalLines)
 		return err
-	})
+	}); err != nil {
+		return nil, err
+	}
+	if s.State != stateOff {
+		if v.Process, err = p.process(r.Context(), options, s.Name); err != nil {
+			v.Process = "unknown: " + err.Error()
+		}
+	}
+	v.Never, err = p.neverOf(r.Context(), s)
 	return v, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,33 @@ func Unshared(o *settings.Options, name string) error {
 		return fmt.Errorf("on this system each toolfold serve has its own process of %s: restart the client that uses it", name)
 	}
 	return nil
+}
+
+// Process describes where a server of the settings runs now. It starts nothing.
+func Process(ctx context.Context, o *settings.Options, name string) (string, error) {
+	switch u := o.Upstreams[name]; {
+	case u.URL != "":
+		if at, err := url.Parse(u.URL); err == nil && at.Host != "" {
+			return "reached at " + at.Scheme + "://" + at.Host, nil // the path and the query may have secrets
+		}
+		return "reached at its url", nil
+	case u.Isolate == "session":
+		return "one process for each session", nil
+	case !pool.Supported:
+		return "one process for each toolfold serve", nil
+	}
+	p, err := thePool()
+	if err != nil {
+		return "", err
+	}
+	pids, err := p.PIDs(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if len(pids) == 0 {
+		return "no process yet; the next call starts it", nil
+	}
+	return "process " + strings.Trim(strings.ReplaceAll(fmt.Sprint(pids), " ", ", "), "[]"), nil
 }
 
 // Restart ends the shared processes of a server, see [pool.Pool.Restart], and describes that.

@@ -16,6 +16,15 @@ func (b *Workbench) Activity(ctx context.Context, since time.Time) ([]storage.Ac
 	return db.Activity(ctx, since, time.Now())
 }
 
+// Called returns the last recorded call of each action. It opens the store.
+func (b *Workbench) Called(ctx context.Context) (storage.Called, error) {
+	db, err := b.store.Open(ctx)
+	if err != nil {
+		return storage.Called{}, err
+	}
+	return db.Called(ctx)
+}
+
 // Mark returns a text that is another one after each change of the store, see [storage.DB.Mark]. It opens
 // the store.
 func (b *Workbench) Mark(ctx context.Context) (string, error) {

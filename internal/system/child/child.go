@@ -28,6 +28,9 @@ type Command struct {
 	// CPU limits the processor time of each process of the program, in whole seconds, on Unix; 0 =
 	// no limit.
 	CPU time.Duration
+
+	// Started, if not nil, is called with the process id of the program.
+	Started func(pid int)
 }
 
 // ExitError is the error of a program that failed.

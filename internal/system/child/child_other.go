@@ -22,6 +22,9 @@ func run(ctx context.Context, c Command) error {
 	if err != nil {
 		return &StartError{Reason: "it cannot be started", Err: err}
 	}
+	if c.Started != nil {
+		c.Started(cmd.Process.Pid)
+	}
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	switch {

@@ -3,12 +3,14 @@
 package child
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -52,12 +54,20 @@ func run(ctx context.Context, c Command) error {
 	}
 	lifelineR.Close()
 	reportW.Close()
-	reported, _ := io.ReadAll(io.LimitReader(reportR, 1000))
+	report := bufio.NewReader(io.LimitReader(reportR, 1000))
+	reported, _ := report.ReadString('\n')
+	if id, ok := strings.CutPrefix(reported, keeper.Started); ok {
+		if pid, err := strconv.Atoi(strings.TrimSuffix(id, "\n")); err == nil && c.Started != nil {
+			c.Started(pid)
+		}
+		last, _ := io.ReadAll(report)
+		reported = string(last)
+	}
 	err = process.Wait()
-	if reason, ok := strings.CutPrefix(string(reported), keeper.NotStarted); ok {
+	if reason, ok := strings.CutPrefix(reported, keeper.NotStarted); ok {
 		return &StartError{Reason: reason}
 	}
-	if state, ok := strings.CutPrefix(string(reported), keeper.Ended); ok {
+	if state, ok := strings.CutPrefix(reported, keeper.Ended); ok {
 		if state == "" {
 			return nil
 		}

@@ -27,11 +27,12 @@ const Name = "toolfold: keeper"
 // The keeper's own file descriptors.
 const (
 	lifeline = 3 // a pipe without writes; it closes when the run ends
-	report   = 4 // a pipe for one line, of the kinds below
+	report   = 4 // a pipe for lines of the kinds below
 )
 
-// Prefixes of the report.
+// Prefixes of the lines of the report. The line Started comes first, and only it ends with a line end.
 const (
+	Started    = "started: " // the process id of the program
 	NotStarted = "not started: "
 	Ended      = "ended: " // empty rest: success
 )
@@ -69,6 +70,7 @@ func keep(path string, argv []string) {
 		tell(NotStarted + Reason(err).Error())
 		os.Exit(1)
 	}
+	tell(Started + strconv.Itoa(program.Pid) + "\n")
 	go func() {
 		var none [1]byte
 		for {
@@ -93,7 +95,7 @@ func keep(path string, argv []string) {
 	os.Exit(0)
 }
 
-func tell(line string) { _, _ = os.NewFile(report, "report").WriteString(line) }
+func tell(line string) { _, _ = syscall.Write(report, []byte(line)) }
 
 // Reason returns the cause of an error without paths of this machine.
 func Reason(err error) error {
