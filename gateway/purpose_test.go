@@ -133,7 +133,7 @@ func TestSummaryOfUser(t *testing.T) {
 	}
 	plan, _ := g.Plan("srv")
 	plan.Families[0].Summary = "our wiki, mind the gap"
-	if err := g.UsePlan("srv", plan); err != nil {
+	if err := g.UsePlan("srv", plan, ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"our wiki, mind the gap", "Srv"} {

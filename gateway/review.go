@@ -176,9 +176,16 @@ func Differences(before, now []OfferItem) (lines []string) {
 	return lines
 }
 
+// ErrPlanChanged is the error of [Gateway.UsePlan] if the plan is not the one that the user has changed.
+var ErrPlanChanged = errors.New("the plan has changed since")
+
+// PlanDigest returns the digest of a plan.
+func PlanDigest(plan fold.Plan) string { return sumOf(ordered.MustJSON(plan))[:32] }
+
 // UsePlan folds the tools of a server by a user's plan. It fails, and changes nothing, if a tool is not
-// exactly one action or a name is in use.
-func (g *Gateway) UsePlan(server string, plan fold.Plan) error {
+// exactly one action or a name is in use, see [fold.Plan.Check]. from is the digest of the plan that the user has
+// changed; empty replaces any plan.
+func (g *Gateway) UsePlan(server string, plan fold.Plan, from string) error {
 	l, err := g.link(server)
 	if err != nil {
 		return err
@@ -186,7 +193,37 @@ func (g *Gateway) UsePlan(server string, plan fold.Plan) error {
 	if !l.hasTools() {
 		return errUnknown
 	}
-	return l.planAs(plan, g.nameInUse(l))
+	return l.planAs(plan, g.nameInUse(l), from)
+}
+
+// PlanWith returns the families that a user's plan would make of a server's tools. It fails as UsePlan does, and
+// changes nothing.
+func (g *Gateway) PlanWith(server string, plan fold.Plan) ([]*toolfold.Family, error) {
+	l, err := g.link(server)
+	if err != nil {
+		return nil, err
+	}
+	if !l.hasTools() {
+		return nil, errUnknown
+	}
+	k := l.latest()
+	if err := plan.Check(k.tools(), g.nameInUse(l)); err != nil {
+		return nil, err
+	}
+	k.Plan = plan
+	return l.build(g.life, k)
+}
+
+// NewPlan returns the plan that [Gateway.Replan] would use for a server's tools, and changes nothing.
+func (g *Gateway) NewPlan(server string) (fold.Plan, error) {
+	l, err := g.link(server)
+	if err != nil {
+		return fold.Plan{}, err
+	}
+	if !l.hasTools() {
+		return fold.Plan{}, errUnknown
+	}
+	return fold.Make(fold.Server{Name: l.Name, Alone: l.Alone, NameInUse: g.nameInUse(l)}, l.latest().tools()), nil
 }
 
 // Replan makes a new plan for a server's tools, as if it were added now, and returns it. Names may
@@ -199,26 +236,29 @@ func (g *Gateway) Replan(server string) (fold.Plan, error) {
 	if !l.hasTools() {
 		return fold.Plan{}, errUnknown
 	}
-	if err := l.planAs(fold.Plan{}, nil); err != nil {
+	if err := l.planAs(fold.Plan{}, nil, ""); err != nil {
 		return fold.Plan{}, err
 	}
 	return l.currentPlan(), nil
 }
 
 // planAs folds the tools by a plan, after adding missing tools. If taken is not nil, the plan must be
-// complete and use only free names.
-func (l *link) planAs(plan fold.Plan, taken func(string) bool) error {
-	if err := l.replan(plan, taken); err != nil {
+// complete and use only free names. If from is not empty, it must be the digest of the present plan.
+func (l *link) planAs(plan fold.Plan, taken func(string) bool, from string) error {
+	if err := l.replan(plan, taken, from); err != nil {
 		return err
 	}
 	l.gateway.tell()
 	return nil
 }
 
-func (l *link) replan(plan fold.Plan, taken func(string) bool) error {
+func (l *link) replan(plan fold.Plan, taken func(string) bool, from string) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	k := l.latest()
+	if from != "" && PlanDigest(k.Plan) != from {
+		return ErrPlanChanged
+	}
 	if taken != nil {
 		if err := plan.Check(k.tools(), taken); err != nil {
 			return err

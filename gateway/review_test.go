@@ -169,7 +169,7 @@ func TestReviewedElsewhere(t *testing.T) {
 
 	plan, _ := other.Plan("srv")
 	plan.Families[1].Name = "changes"
-	if err := other.UsePlan("srv", plan); err != nil {
+	if err := other.UsePlan("srv", plan, ""); err != nil {
 		t.Fatal(err)
 	}
 	testwait.Until(t, "the plan that was set elsewhere is served", func() bool {
@@ -189,7 +189,7 @@ func TestReviewedElsewhere(t *testing.T) {
 	} {
 		p := fold.Plan{Families: slices.Clone(plan.Families)}
 		wrong(&p)
-		if err := other.UsePlan("srv", p); err == nil || !strings.Contains(err.Error(), name) {
+		if err := other.UsePlan("srv", p, ""); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("want %q: %v", name, err)
 		}
 	}

@@ -117,6 +117,7 @@ test('each view, at two widths and in both colour schemes', async (t) => {
   };
   const views = {
     overview: '/', servers: '/servers', tools: '/servers?find=item', server: '/servers/changing', everything: '/servers/everything', broken: '/servers/broken',
+    plan: '/servers/changing/plan', never: '/calls/never',
     calls: '/calls', trace: await first('/calls'), tasks: '/tasks', task: await first('/tasks'), notes: '/notes', found: '/notes?query=steps',
     note: '/note?key=plan&namespace=default', hostile: await first('/notes'), sessions: '/sessions', session: await first('/sessions'),
     settings: '/settings', actions: '/tools', tool: '/tools/changing.write_item', charts: '/charts', absent: '/nothing',
@@ -161,6 +162,33 @@ test('held tools are rejected and approved, and the server switched off and on',
   await page.click('button:has-text("enable")');
   assert.equal(await page.locator('button:has-text("disable")').count(), 1);
   assert.deepEqual(reports, []);
+});
+
+test('a plan is counted while it is edited, stored, and refused after another change', async (t) => {
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/servers/everything'));
+  await page.click('text=edit how they are folded');
+  const area = page.locator('textarea[name=plan]');
+  const text = await area.inputValue();
+  const family = text.match(/- name: (\w+)/)[1];
+  await area.fill(text.replace(`name: ${family}`, 'name: All of them'));
+  await page.locator('#part-effect li:has-text("line 2: family")').waitFor(); // no button was pressed
+  assert.deepEqual(await violations(page), []);
+  await area.fill(text.replace(`name: ${family}`, 'name: renamed'));
+  await page.locator(`#part-effect li:has-text("is renamed.")`).first().waitFor();
+  assert.match(await page.textContent('#part-effect'), /by this plan/);
+  assert.deepEqual(await violations(page), []);
+  if (process.env.PAGE_SCREENSHOTS) await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, 'page-plan-light.png') });
+  await page.click('button:has-text("store the plan")');
+  await page.waitForURL(at('/servers/everything'));
+  assert.match((await toolfold('upstream', 'fold', 'everything')).stdout, /name: renamed/);
+  await page.goto(at('/servers/everything/plan'));
+  await toolfold('upstream', 'fold', 'everything', '--again');
+  await page.click('button:has-text("store the plan")');
+  assert.match(await page.textContent('#part-effect'), /Nothing is stored: another plan was stored/);
+  assert.match(await area.inputValue(), /name: renamed/);
+  assert.doesNotMatch((await toolfold('upstream', 'fold', 'everything')).stdout, /name: renamed/);
+  assert.deepEqual(reports.filter((line) => !line.includes('422') && !line.includes('409')), []);
 });
 
 test('a note is edited, deleted and restored, a task cancelled and retried', async (t) => {

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
@@ -694,44 +695,65 @@ func cut(text string, most int) string { return text[:min(len(text), most)] }
 
 var plainName = regex.Lazy(`^[a-z][a-z0-9_]*$`)
 
-// Check reports the errors in a plan written by a user. Every tool must be exactly one action, and a
-// tool that does more than read must not be in a reading family.
+// Fault is an error in a plan written by a user.
+type Fault struct {
+	Family, Action int // indexes in the plan; -1 = the fault is of the whole plan, or of the whole family
+	Reason         string
+}
+
+// Error implements error.
+func (f *Fault) Error() string { return f.Reason }
+
+// Check reports the errors in a plan written by a user, joined. Each is a [Fault]. Every tool must be exactly one
+// action, and a tool that does more than read must not be in a reading family.
 func (p Plan) Check(tools []Tool, taken func(string) bool) error {
 	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	fault := func(family, action int, format string, args ...any) {
+		faults = append(faults, &Fault{family, action, fmt.Sprintf(format, args...)})
+	}
 	reads, seen, names := map[string]bool{}, map[string]string{}, map[string]bool{}
 	for _, t := range tools {
 		reads[t.Name] = t.Reads
 	}
-	for _, f := range p.Families {
+	for i, f := range p.Families {
 		if !plainName().MatchString(f.Name) || len(f.Name) > maxName {
-			fault("family %q: a name has small letters, digits and _, at most %d of them", f.Name, maxName)
+			fault(i, -1, "family %q: a name has small letters, digits and _, at most %d of them", f.Name, maxName)
 		}
 		if names[f.Name] || taken != nil && taken(f.Name) {
-			fault("family %s: the name is in use", f.Name)
+			fault(i, -1, "family %s: the name is in use", f.Name)
 		}
 		names[f.Name] = true
+		if f.Bare && len(f.Actions) > 1 {
+			fault(i, -1, "%s: a bare family has one action: leave bare out, or move the other actions", f.Name)
+		}
+		if n := utf8.RuneCountInString(f.Summary); n > maxSummary {
+			fault(i, -1, "%s: the summary has %d characters, at most %d", f.Name, n, maxSummary)
+		}
 		actions := map[string]bool{}
-		for _, a := range f.Actions {
+		for j, a := range f.Actions {
 			if !plainName().MatchString(a.Name) || len(a.Name) > maxAction {
-				fault("%s: action %q: a name has small letters, digits and _, at most %d of them", f.Name, a.Name, maxAction)
+				fault(i, j, "%s: action %q: a name has small letters, digits and _, at most %d of them", f.Name, a.Name, maxAction)
 			}
 			if actions[a.Name] {
-				fault("%s: action %s is there twice", f.Name, a.Name)
+				fault(i, j, "%s: action %s is there twice", f.Name, a.Name)
 			}
 			actions[a.Name] = true
+			if a.Tool == "" {
+				fault(i, j, "%s: action %s names no tool", f.Name, a.Name)
+				continue
+			}
 			if before := seen[a.Tool]; before != "" {
-				fault("tool %q is there twice, in %s and %s", a.Tool, before, f.Name)
+				fault(i, j, "tool %q is there twice, in %s and %s", a.Tool, before, f.Name)
 			}
 			seen[a.Tool] = f.Name
 			if now, there := reads[a.Tool]; there && f.Reads && !now {
-				fault("%s: tool %q does more than read", f.Name, a.Tool)
+				fault(i, j, "%s: tool %q does more than read", f.Name, a.Tool)
 			}
 		}
 	}
 	for _, t := range tools {
 		if seen[t.Name] == "" {
-			fault("tool %q is in no family", t.Name)
+			fault(-1, -1, "tool %q is in no family", t.Name)
 		}
 	}
 	return errors.Join(faults...)

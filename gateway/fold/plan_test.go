@@ -251,6 +251,9 @@ func TestCheck(t *testing.T) {
 		{Plan{[]Family{{Name: "x", Actions: []Action{{"a", "a"}, {"a", "b"}, {"c", "c"}}}}}, "x: action a is there twice"},
 		{Plan{[]Family{{Name: "x", Actions: []Action{{"a", "a"}, {"b", "b"}, {"c", "c"}, {"d", "a"}}}}}, `tool "a" is there twice, in x and x`},
 		{Plan{[]Family{{Name: "x", Reads: true, Actions: []Action{{"a", "a"}, {"b", "b"}, {"c", "c"}}}}}, `x: tool "b" does more than read`},
+		{Plan{[]Family{{Name: "x", Bare: true, Actions: []Action{{"a", "a"}, {"b", "b!"}, {"c", "c"}}}}}, "x: a bare family has one action"},
+		{Plan{[]Family{{Name: "x", Summary: strings.Repeat("ö", 61), Actions: []Action{{"a", "a"}}}}}, "has 61 characters"},
+		{Plan{[]Family{{Name: "x", Actions: []Action{{"a", "a"}, {"b", ""}}}}}, "x: action b names no tool"},
 		{Plan{[]Family{{Name: "memory", Actions: []Action{{"a", "a"}, {"b", "b"}, {"c", "c"}}}}}, "family memory: the name is in use"},
 		{Plan{[]Family{{Name: "X y", Actions: []Action{{"A", "a"}, {"b", "b"}, {"c", "c"}}}}}, `family "X y": a name has small letters`},
 	} {

@@ -39,6 +39,7 @@ var functions = template.FuncMap{
 	"goon":       func(token string, task any, s *scriptView) goingOn { return goingOn{s, token, shown(task)} },
 	"time":       func(t time.Time) string { return t.Local().Format(time.DateTime) },
 	"query":      query,
+	"costbar":    func(part, whole int) []int { return []int{part, whole} },
 	"tree":       func(find string, branches []branch) tree { return tree{find, branches} },
 	"json":       encoded,
 	"span":       func(d time.Duration) string { return length(float64(d) / float64(time.Millisecond)) },

@@ -61,6 +61,30 @@ async function load() {
   }
 }
 
+const pause = 300; // milliseconds without an input before a form is checked
+
+/** Shows what a form that is marked data-check would do, while the user writes. Its button "check" does the same. */
+function check(form) {
+  let waiting, sent = 0;
+  form.addEventListener('input', () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      const number = ++sent;
+      const body = new URLSearchParams(new FormData(form));
+      body.set('action', 'check');
+      try {
+        const answer = await fetch(form.getAttribute('action'), { method: 'POST', body, headers: { Accept: 'text/html' } });
+        const now = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById(form.dataset.check);
+        if (now && number === sent) document.getElementById(form.dataset.check).replaceChildren(...document.importNode(now, true).childNodes);
+      } catch {
+        // The server is gone: the buttons report that.
+      }
+    }, pause);
+  });
+}
+
+for (const form of document.querySelectorAll('form[data-check]')) check(form);
+
 function stop() {
   source?.close();
   source = undefined;

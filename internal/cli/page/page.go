@@ -78,6 +78,8 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /{$}", p.show("overview", p.overview))
 	mux.HandleFunc("GET /servers", p.show("servers", p.servers))
 	mux.HandleFunc("GET /servers/{name}", p.show("server", p.server))
+	mux.HandleFunc("GET /servers/{name}/plan", p.show("plan", p.plan))
+	mux.HandleFunc("POST /servers/{name}/plan", p.editPlan)
 	mux.HandleFunc("POST /servers/{name}/switch", p.change(p.switchServer))
 	mux.HandleFunc("POST /servers/{name}/restart", p.restartServer)
 	mux.HandleFunc("POST /servers/{name}/login", p.logInAt)

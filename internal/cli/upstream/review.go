@@ -10,17 +10,14 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/text/shell"
 	"github.com/toolfold/toolfold/internal/text/unseen"
-	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
 // upstreamArg returns the upstream that a command names.
@@ -56,17 +53,17 @@ func foldUpstream(c *cli.Context) error {
 		if text, err = clientfile.Read(c.String("use")); err != nil {
 			return fmt.Errorf("reading %s: %w", c.String("use"), err)
 		}
-		var plan fold.Plan
-		if err := yamlx.Decode(text, &plan); err != nil {
-			return fmt.Errorf("reading %s: %w", c.String("use"), err)
+		plan, wrong := servers.ReadFoldPlan(text)
+		if wrong != nil {
+			return fmt.Errorf("reading %s: %w", c.String("use"), wrong)
 		}
-		err = g.UsePlan(name, plan)
+		err = plan.Placed(g.UsePlan(name, plan.Plan, ""))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	after, _ := g.Plan(name)
-	for _, line := range renames(before, after) {
+	for _, line := range servers.RenamedTools(before, after) {
 		fmt.Fprintln(c.App.ErrWriter, "toolfold: "+line)
 	}
 	answer, families, _ := g.Listing(name)
@@ -76,31 +73,12 @@ func foldUpstream(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.Writer, "# %s: %d tools, %d tokens; folded %d tools, %d tokens at listing %s\n",
 		name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, o.SurfaceOptions().Level)
-	encoder := yaml.NewEncoder(c.App.Writer)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	if err := encoder.Encode(after); err != nil {
-		return fmt.Errorf("writing the plan: %w", err)
+	text, err := servers.WriteFoldPlan(after)
+	if err != nil {
+		return err
 	}
-	return encoder.Close()
-}
-
-// renames lists the tools of a server that get another name from the new plan.
-func renames(before, after fold.Plan) (lines []string) {
-	names := map[string]string{}
-	for _, f := range before.Families {
-		for _, a := range f.Actions {
-			names[a.Tool] = f.Name + "." + a.Name
-		}
-	}
-	for _, f := range after.Families {
-		for _, a := range f.Actions {
-			if was, now := names[a.Tool], f.Name+"."+a.Name; was != "" && was != now {
-				lines = append(lines, fmt.Sprintf("%s is %s now", was, now))
-			}
-		}
-	}
-	return lines
+	_, err = io.WriteString(c.App.Writer, text)
+	return err
 }
 
 // decision is a command that decides about held tools of a server.

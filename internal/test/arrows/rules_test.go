@@ -85,7 +85,8 @@ var mayImport = map[string][]string{
 		"tools/", "consolidate", "entry", "lazy", "permission", "serve", "surface"},
 	"internal/cli/hooks": {"internal/", "internal/cli/settings"},
 	"internal/cli/servers": {".", "internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
-		"internal/cli/settings", "internal/storage", "tools/", "doctor", "gateway", "surface", "upstream", "upstream/pool"},
+		"internal/cli/settings", "internal/storage", "tools/", "doctor", "gateway", "gateway/fold", "surface", "upstream",
+		"upstream/pool"},
 	"internal/cli/issuer": {".", "internal/", "permission", "serve"},
 	"internal/cli/workbench": {".", "internal/", "internal/app", "internal/app/", "internal/cli/env", "internal/cli/issuer",
 		"internal/cli/servers", "internal/cli/settings", "internal/storage", "internal/storage/queue", "tools/", "call",
@@ -113,7 +114,7 @@ var mayImport = map[string][]string{
 		"internal/cli/servers", "internal/cli/settings"},
 	"internal/cli/upstream": {".", "internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
 		"internal/cli/heap", "internal/cli/screen", "internal/cli/servers", "internal/cli/settings", "internal/cli/workbench",
-		"tools/config", "doctor", "entry", "gateway", "gateway/fold", "serve", "surface", "upstream", "upstream/pool"},
+		"tools/config", "doctor", "entry", "gateway", "serve", "surface", "upstream", "upstream/pool"},
 	"internal/cli": {".", "internal/", "internal/app", "internal/cli/", "tools/config"},
 
 	// Families call each other's actions by name.
