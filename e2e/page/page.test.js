@@ -117,7 +117,7 @@ test('each view, at two widths and in both colour schemes', async (t) => {
   };
   const views = {
     overview: '/', servers: '/servers', tools: '/servers?find=item', server: '/servers/changing', everything: '/servers/everything', broken: '/servers/broken',
-    plan: '/servers/changing/plan', never: '/calls/never',
+    plan: '/servers/changing/plan', never: '/calls/never', schedule: '/tasks/new',
     calls: '/calls', trace: await first('/calls'), tasks: '/tasks', task: await first('/tasks'), notes: '/notes', found: '/notes?query=steps',
     note: '/note?key=plan&namespace=default', hostile: await first('/notes'), sessions: '/sessions', session: await first('/sessions'),
     settings: '/settings', actions: '/tools', tool: '/tools/changing.write_item', charts: '/charts', absent: '/nothing',
@@ -209,6 +209,34 @@ test('a note is edited, deleted and restored, a task cancelled and retried', asy
   await page.goto(at('/tasks?status=cancelled'));
   assert.match(await page.textContent('main'), /Nightly figures/);
   assert.deepEqual(reports, []);
+});
+
+test('a schedule is made, changed, paused and resumed', async (t) => {
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/tasks'));
+  await page.click('text=new schedule');
+  await page.fill('label:has-text("name") input', 'Figures <b>');
+  await page.fill('label:has-text("schedule") input', 'at noon');
+  await page.fill('label:has-text("action") input', 'memory.stats');
+  await page.click('button:has-text("make the schedule")');
+  assert.match(await page.textContent('p[role=alert]'), /at noon/);
+  assert.equal(await page.inputValue('label:has-text("schedule") input'), 'at noon');
+  assert.deepEqual(await violations(page), []);
+  await page.fill('label:has-text("schedule") input', '0 12 * * *');
+  await page.click('button:has-text("make the schedule")');
+  await page.click('a:text-is("change")');
+  assert.match(await page.inputValue('label:has-text("input") textarea'), /memory\.stats/);
+  await page.fill('label:has-text("schedule") input', '30 12 * * *');
+  await page.click('button:has-text("change the schedule")');
+  const id = new URL(page.url()).pathname.split('/').pop();
+  assert.equal((await call('task.status', { taskId: id })).schedule, '30 12 * * *');
+  await page.click('button:has-text("pause")');
+  assert.equal((await call('task.status', { taskId: id })).status, 'paused');
+  await page.goto(at(`/tasks/${id}`));
+  await page.click('button:has-text("resume")');
+  assert.equal((await call('task.status', { taskId: id })).status, 'pending');
+  await call('task.cancel', { taskId: id });
+  assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
 });
 
 /** Sends a request of a client that takes tasks and asks its user. */

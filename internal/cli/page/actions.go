@@ -232,6 +232,7 @@ var changes = map[string][]string{
 	"task.cancel":    {"taskId"},
 	"task.retry":     {"taskId"},
 	"task.trigger":   {"taskId"},
+	"task.update":    {"taskId", "paused"}, // the other parameters have a form of their own
 	"queue.pause":    {"queueId"},
 	"queue.resume":   {"queueId"},
 	"memory.store":   {"key", "namespace", "value", "scope"},
@@ -262,6 +263,8 @@ func (p *Page) do(r *http.Request) error {
 		case name == "value":
 			arguments[name] = strings.ReplaceAll(text, "\r\n", "\n") // as browsers send line ends
 		case text == "":
+		case name == "paused":
+			arguments[name] = text == "true"
 		case name == "version":
 			n, err := strconv.Atoi(text)
 			if err != nil {

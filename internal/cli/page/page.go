@@ -94,7 +94,11 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
 	mux.HandleFunc("GET /charts", p.show("charts", p.charts))
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
+	mux.HandleFunc("GET /tasks/new", p.show("schedule", p.schedule)) // ids of tasks are UUIDs
+	mux.HandleFunc("POST /tasks/new", p.saveSchedule)
 	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.task))
+	mux.HandleFunc("GET /tasks/{id}/schedule", p.show("schedule", p.schedule))
+	mux.HandleFunc("POST /tasks/{id}/schedule", p.saveSchedule)
 	mux.HandleFunc("POST /tasks/{id}/answer", p.answer)
 	mux.HandleFunc("POST /tasks/{id}/go-on", p.goOn)
 	mux.HandleFunc("GET /tasks/{id}/answer", toTask) // the address of an answer that is shown again

@@ -38,7 +38,8 @@ func (p *Page) plan(r *http.Request) (any, error) {
 }
 
 // planOf makes the view of a plan, with the text that fill sets.
-func (p *Page) planOf(r *http.Request, fill func(*planView, *gateway.Gateway, *settings.Options, servers.FoldPlan) error) (*planView, error) {
+func (p *Page) planOf(r *http.Request,
+	fill func(*planView, *gateway.Gateway, *settings.Options, servers.FoldPlan) error) (*planView, error) {
 	s, err := p.find(r)
 	if err != nil {
 		return nil, err
