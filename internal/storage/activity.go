@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"math"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/call/callctx"
@@ -34,15 +35,20 @@ func (a *Activity) Add(b Activity) {
 	a.TokensOut += b.TokensOut
 }
 
-// Activity counts the traces that began since a time, by hour and label, earliest hour first.
-func (db *DB) Activity(ctx context.Context, since, now time.Time) ([]Activity, error) {
+// Activity counts the traces that began from since to before until, by hour and label, earliest hour first. A zero
+// until is no limit.
+func (db *DB) Activity(ctx context.Context, since, until, now time.Time) ([]Activity, error) {
+	before := int64(math.MaxInt64)
+	if !until.IsZero() {
+		before = until.UnixMicro()
+	}
 	hour, aliveSince := time.Hour.Microseconds(), now.Add(-trace.Silence).UnixMicro()
 	return all(ctx, db.reader(), sqlf(`SELECT hour, label, count(*), sum(failed), sum(ended), CAST(sum(length) AS BIGINT), max(length),
 			CAST(sum(tokens_in) AS BIGINT), CAST(sum(tokens_out) AS BIGINT) FROM (
 			SELECT started_at / ? AS hour, label, CASE WHEN failed > 0 OR open > 0 AND heard_at < ? THEN 1 ELSE 0 END AS failed,
 				CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended, COALESCE(ended_at, started_at) - started_at AS length, tokens_in, tokens_out
-			FROM traces WHERE started_at >= ?) AS t
-		GROUP BY hour, label ORDER BY hour, label`, hour, aliveSince, since.UnixMicro()),
+			FROM traces WHERE started_at >= ? AND started_at < ?) AS t
+		GROUP BY hour, label ORDER BY hour, label`, hour, aliveSince, since.UnixMicro(), before),
 		func(rows *sql.Rows) (a Activity, err error) {
 			var at, total, longest int64
 			err = rows.Scan(&at, &a.Label, &a.Calls, &a.Failed, &a.Ended, &total, &longest, &a.TokensIn, &a.TokensOut)
@@ -64,18 +70,17 @@ func (db *DB) Called(ctx context.Context) (c Called, err error) {
 		label string
 		at    time.Time
 	}
-	list, err := all(ctx, db.reader(), sqlf(`WITH RECURSIVE labels(label) AS (
-			SELECT (SELECT label FROM traces ORDER BY label LIMIT 1)
-			UNION ALL SELECT (SELECT t.label FROM traces t WHERE t.label > labels.label ORDER BY t.label LIMIT 1)
-				FROM labels WHERE labels.label IS NOT NULL)
+	list, err := all(ctx, db.reader(), everyLabel(math.MaxInt32).and(`
 		SELECT label, (SELECT t.started_at FROM traces t WHERE t.label = labels.label ORDER BY t.label DESC, t.started_at DESC LIMIT 1)
 		FROM labels WHERE label IS NOT NULL`), into(func(l *last) []any { return []any{&l.label, micros{&l.at}} }))
 	if err != nil || len(list) == 0 {
 		return c, err
 	}
 	c.Last = map[string]time.Time{}
-	for _, l := range list {
-		c.Last[l.label] = l.at
+	for _, l := range list { // SQLite may have a label twice: as the text of an older version, and as bytes
+		if l.at.After(c.Last[l.label]) {
+			c.Last[l.label] = l.at
+		}
 	}
 	first, err := scalar[int64](ctx, db.reader(), sqlf(`SELECT COALESCE(min(started_at), 0) FROM traces`))
 	if first > 0 {

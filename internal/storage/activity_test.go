@@ -44,7 +44,7 @@ func TestActivityCountsByHourAndLabel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := db.Activity(t.Context(), noon, now)
+		got, err := db.Activity(t.Context(), noon, time.Time{}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,13 +58,18 @@ func TestActivityCountsByHourAndLabel(t *testing.T) {
 			t.Errorf("the activity is %v, want %v", got, want)
 		}
 
+		got, err = db.Activity(t.Context(), noon, noon.Add(time.Minute), now)
+		if want := []Activity{{noon, "a", 1, 0, 1, time.Second, time.Second, 3, 5}}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("the activity of a minute is %v %v, want %v", got, err, want)
+		}
+
 		// The tokens of a span that was stored when it began are counted when it ends.
 		ended := span("b3", "b", now, time.Second, trace.Success)
 		ended.Begun = true
 		if err := db.Trace().Put(t.Context(), []trace.Span{ended}, now); err != nil {
 			t.Fatal(err)
 		}
-		got, err = db.Activity(t.Context(), now, now)
+		got, err = db.Activity(t.Context(), now, time.Time{}, now)
 		if want := []Activity{{now, "b", 1, 0, 1, time.Second, time.Second, 3, 5}}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("the activity is %v %v, want %v", got, err, want)
 		}

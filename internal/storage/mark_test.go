@@ -36,7 +36,7 @@ func TestMark(t *testing.T) {
 			}
 			seen := map[string]bool{mark(): true}
 			for i := range 6 {
-				if _, err := db.Activity(t.Context(), time.Now(), time.Now()); err != nil {
+				if _, err := db.Activity(t.Context(), time.Now(), time.Time{}, time.Now()); err != nil {
 					t.Fatal(err)
 				}
 				if !seen[mark()] {

@@ -220,8 +220,19 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 		picked = picked.and(`AND failed = 0 AND open <= 0`)
 	}
 	has := bytesHave[s.db.dialect.name]
+	var labels []any // nil = all, or too many to look for each
 	if q.Label != "" {
-		picked = picked.and(`AND (`+has("label")+` = 1 OR `+has("label")+` > 0)`, []byte(q.Label), []byte(" "+q.Label))
+		found, few, err := s.db.labels(ctx, q.Label)
+		switch {
+		case err != nil:
+			return trace.Page{}, err
+		case few && len(found) == 0:
+			return trace.Page{}, nil
+		case few:
+			labels = found
+		default:
+			picked = picked.and(`AND (`+has("label")+` = 1 OR `+has("label")+` > 0)`, []byte(q.Label), []byte(" "+q.Label))
+		}
 	}
 	if q.Caller != "" {
 		picked = picked.and(`AND caller = ?`, []byte(q.Caller))
@@ -253,15 +264,31 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 	if !q.Until.IsZero() {
 		picked = picked.and(`AND started_at < ?`, q.Until.UnixMicro())
 	}
-	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM traces`).with(picked))
-	if err != nil {
-		return trace.Page{}, err
+	if !q.Uncounted {
+		counted := sqlf(`SELECT count(*) FROM traces`).with(picked)
+		if labels != nil {
+			counted = counted.and(`AND`).with(among("label", labels))
+		}
+		if page.Total, err = scalar[int](ctx, s.db.reader(), counted); err != nil {
+			return trace.Page{}, err
+		}
 	}
 	if q.After != nil {
 		picked = picked.and(`AND (started_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
-	list := sqlf(`SELECT id, label, open, failed, started_at, ended_at, heard_at, spans, caller, workspace FROM traces`).with(picked).
-		and(`ORDER BY started_at DESC, id DESC LIMIT ?`, q.Limit)
+	const columns = `SELECT id, label, open, failed, started_at, ended_at, heard_at, spans, caller, workspace FROM `
+	newest := sqlf(`ORDER BY started_at DESC, id DESC LIMIT ?`, q.Limit)
+	list := sqlf(columns + `traces`).with(picked).with(newest)
+	if labels != nil { // the newest of each label, which an index has in this order
+		list = sqlf(columns + `(`)
+		for i, label := range labels {
+			if i > 0 {
+				list = list.and(`UNION ALL`)
+			}
+			list = list.and(`SELECT * FROM (`+columns+`traces`).with(picked).and(`AND label = ?`, label).with(newest).and(`) AS arm`)
+		}
+		list = list.and(`) AS arms`).with(newest)
+	}
 	page.Traces, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (t trace.Trace, err error) {
 		var open, failed, lastReport int64
 		err = rows.Scan(&t.ID, &t.Label, &open, &failed, micros{&t.Start}, micros{&t.End}, &lastReport, &t.Spans, &t.Caller, &t.Workspace)
@@ -277,6 +304,41 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 		return t, err
 	})
 	return page, err
+}
+
+// mostArms limits the labels that a list looks for one by one, and mostLabels those that are compared.
+const (
+	mostArms   = 16
+	mostLabels = 2000
+)
+
+// labels returns the labels of traces that begin with a text, or have a word that does, in the type that SQLite has
+// stored: text by older versions, bytes now. ok is false if there are too many, of these or in all, to look for each.
+func (db *DB) labels(ctx context.Context, text string) (found []any, ok bool, err error) {
+	type one struct {
+		label any
+		n     int
+	}
+	has := bytesHave[db.dialect.name]
+	list, err := all(ctx, db.reader(), everyLabel(mostLabels).and(`SELECT label, n FROM labels WHERE label IS NOT NULL
+		AND (`+has("label")+` = 1 OR `+has("label")+` > 0 OR n = ?) LIMIT ?`, []byte(text), []byte(" "+text), mostLabels, mostArms+1),
+		into(func(o *one) []any { return []any{&o.label, &o.n} }))
+	for _, o := range list {
+		found = append(found, o.label)
+		if o.n == mostLabels {
+			return nil, false, err
+		}
+	}
+	return found, len(found) <= mostArms, err
+}
+
+// everyLabel begins a query of the table labels, which has the labels of traces, numbered from 1 to most. It reads one
+// entry of their index for a label, not one for a trace.
+func everyLabel(most int) query {
+	return sqlf(`WITH RECURSIVE labels(label, n) AS (
+		SELECT (SELECT label FROM traces ORDER BY label LIMIT 1), 1
+		UNION ALL SELECT (SELECT t.label FROM traces t WHERE t.label > labels.label ORDER BY t.label LIMIT 1), n + 1
+			FROM labels WHERE labels.label IS NOT NULL AND n < ?)`, most)
 }
 
 func (s traceStore) Spans(ctx context.Context, traceID string) (spans []trace.Span, lastReport time.Time, err error) {

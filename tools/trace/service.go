@@ -60,7 +60,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		Status: in.Status, Label: in.Label, Caller: in.Caller, Workspace: in.Workspace,
 		Session: strings.ToLower(in.SessionID), Task: strings.ToLower(in.TaskID), Error: in.Error,
 		MinDuration: milliseconds(in.MinDurationMs), Since: in.Since, Until: in.Until,
-		Now: now, HeardFrom: now.Add(-Silence), Limit: in.Limit + 1, After: after,
+		Now: now, HeardFrom: now.Add(-Silence), Limit: in.Limit + 1, After: after, Uncounted: callctx.LeavesOut(ctx, "total"),
 	})
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing traces: %w", err)

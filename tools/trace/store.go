@@ -123,12 +123,13 @@ type Query struct {
 	HeardFrom time.Time // processes that last reported before it have ended
 	Limit     int
 	After     *toolfold.Position // nil = from the newest
+	Uncounted bool               // Page.Total is not needed: counting reads every matching trace
 }
 
 // Page is a part of the list.
 type Page struct {
 	Traces []Trace
-	Total  int // number of matching traces, ignoring After and Limit
+	Total  int // number of matching traces, ignoring After and Limit; 0 if they are not counted
 }
 
 // Keep limits the stored traces. Zero means unlimited.

@@ -69,6 +69,12 @@ func Wants(ctx context.Context, field string) bool {
 	})
 }
 
+// LeavesOut reports whether the call selected result fields, but not this one. Actions check it for members that
+// cost time.
+func LeavesOut(ctx context.Context, field string) bool {
+	return len(Of[fields](ctx)) > 0 && !Wants(ctx, field)
+}
+
 // briefLength limits a long text in a list, in characters.
 const briefLength = 160
 

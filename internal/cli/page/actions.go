@@ -55,7 +55,7 @@ type listing struct {
 var (
 	callsListing = listing{"trace.list",
 		[]string{"label", "status", "caller", "workspace", "error", "minDurationMs", "since", "until", "taskId", "sessionId"},
-		result{"include_fields": []string{"traces", "traces.caller", "total", "nextCursor"}}}
+		result{"include_fields": []string{"traces", "traces.caller", "nextCursor"}}} // counting all would take longer
 	tasksListing    = listing{"task.list", []string{"status", "queueId", "scheduleId"}, nil}
 	notesListing    = listing{"memory.list", []string{"prefix", "namespace", "workspace"}, result{"order": "newest"}}
 	foundListing    = listing{"memory.search", []string{"query", "prefix", "namespace", "workspace"}, nil}

@@ -33,7 +33,7 @@ func TestChartsAreOfTheTimeAsked(t *testing.T) {
 	forge := &toolfold.Family{Name: "forge_issue", Server: "forge"}
 	forge.Actions = []*toolfold.Action{{Name: "list", Family: forge}, {Name: "close", Family: forge}}
 	p.machine.state.Servers = []server{{Name: "forge", State: stateReady, Families: []*toolfold.Family{forge}}}
-	p.activity = func(_ context.Context, since time.Time) (all []storage.Activity, err error) {
+	p.activity = func(_ context.Context, since, until time.Time) (all []storage.Activity, err error) {
 		for _, a := range []storage.Activity{
 			{Hour: now, Label: "forge_issue.list", Calls: 3, Failed: 1, Ended: 3, Total: 6 * time.Second, Longest: 4 * time.Second,
 				TokensIn: 30, TokensOut: 5000},
@@ -42,7 +42,7 @@ func TestChartsAreOfTheTimeAsked(t *testing.T) {
 			{Hour: now.Add(-5*24*time.Hour - time.Hour), Label: "forge_issue.close", Calls: 5},
 			{Hour: now.Add(-29 * 24 * time.Hour), Label: "memory.get", Calls: 300},
 		} {
-			if a.Hour = a.Hour.Truncate(time.Hour); !a.Hour.Before(since) {
+			if a.Hour = a.Hour.Truncate(time.Hour); !a.Hour.Before(since) && (until.IsZero() || a.Hour.Before(until)) {
 				all = append(all, a)
 			}
 		}
@@ -156,7 +156,7 @@ func TestChartsSayWhatTheyLeaveOut(t *testing.T) {
 	})
 	now := time.Date(2026, 3, 31, 12, 30, 0, 0, time.UTC)
 	p.now = func() time.Time { return now }
-	p.activity = func(context.Context, time.Time) (all []storage.Activity, err error) {
+	p.activity = func(context.Context, time.Time, time.Time) (all []storage.Activity, err error) {
 		for i := range mostGroups + 3 {
 			all = append(all, storage.Activity{Hour: now.Truncate(time.Hour), Label: fmt.Sprintf("family%d.get", i), Calls: 1})
 		}

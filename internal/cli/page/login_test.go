@@ -76,7 +76,7 @@ func onNetwork(t *testing.T, tokens bool) (n *network, stop func()) {
 			n.add(action)
 			return json.RawMessage(`{}`), nil
 		},
-		activity:    func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil },
+		activity:    func(context.Context, time.Time, time.Time) ([]storage.Activity, error) { return nil, nil },
 		asks:        &asked{open: []task.Question{form(`{}`)}},
 		definitions: func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil },
 		storeMark:   func(context.Context) (string, error) { return "", nil },

@@ -211,41 +211,40 @@ func (p period) since(now time.Time) time.Time {
 	return now.Truncate(p.every).Add(-time.Duration(p.intervals-1) * p.every)
 }
 
-// counts caches the counts of hours that have ended, because a busy day has many calls.
+// counts caches the counts of the calls that began some minutes ago, because a busy day has many calls.
 type counts struct {
 	mu           sync.Mutex
-	since, until time.Time // of hours; zero before the first use
-	readAt       time.Time
+	since, until time.Time          // of the cached calls; zero before the first use
 	ended        []storage.Activity // by intervals of the period
 }
 
 const (
-	settling = 10 * time.Minute // after an hour has ended, until its counts are cached
-	lifetime = 5 * time.Minute  // then they are read again: runs of that hour may have ended since
+	settling = 2 * time.Minute // after a call has begun, until it is counted in the cache
+	lifetime = 5 * time.Minute // of the cache: then all is counted again, since runs may have ended meanwhile
 )
 
 // read returns the counts of a period, which is the same one in every call, by its intervals or shorter ones. activity
-// counts the calls since a time by hour.
+// counts the calls from a time to another by hour, to the present if that is zero.
 func (c *counts) read(ctx context.Context, now time.Time, p period,
-	activity func(context.Context, time.Time) ([]storage.Activity, error)) ([]storage.Activity, error) {
+	activity func(ctx context.Context, since, until time.Time) ([]storage.Activity, error)) ([]storage.Activity, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	since, until := p.since(now), now.Add(-settling).Truncate(time.Hour)
-	if c.since.Equal(since) && c.until.Equal(until) && now.Sub(c.readAt) < lifetime {
-		recent, err := activity(ctx, until)
+	since, until := p.since(now), now.Add(-settling).Truncate(lifetime)
+	if c.since.Equal(since) && c.until.Equal(until) {
+		recent, err := activity(ctx, until, time.Time{})
 		return slices.Concat(c.ended, recent), err
 	}
-	all, err := activity(ctx, since)
+	before, err := activity(ctx, since, until)
 	if err != nil {
 		return nil, err
 	}
-	c.since, c.until, c.readAt = since, until, now
-	c.ended = nil
+	recent, err := activity(ctx, until, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	c.since, c.until, c.ended = since, until, nil
 	at := map[storage.Activity]int{} // index in c.ended, by interval and label
-	for _, a := range all {
-		if !a.Hour.Before(until) {
-			continue
-		}
+	for _, a := range before {
 		a.Hour = a.Hour.Truncate(p.every)
 		key := storage.Activity{Hour: a.Hour, Label: a.Label}
 		if i, known := at[key]; known {
@@ -255,7 +254,7 @@ func (c *counts) read(ctx context.Context, now time.Time, p period,
 			c.ended = append(c.ended, a)
 		}
 	}
-	return all, nil
+	return slices.Concat(c.ended, recent), nil
 }
 
 // dayOf sums the counts of the 24 hours up to the hour of now.

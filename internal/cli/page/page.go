@@ -42,8 +42,8 @@ type Page struct {
 	machine  *machine
 	stored   func() bool // reports whether there may be a store; reading must not make one
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
-	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
-	counts   [len(periods)]counts // read by activity
+	activity func(ctx context.Context, since, until time.Time) ([]storage.Activity, error) // a zero until is no limit
+	counts   [len(periods)]counts                                                          // read by activity
 	called   func(ctx context.Context) (storage.Called, error)
 	// restart ends the shared processes of a server, and describes that.
 	restart func(ctx context.Context, o *settings.Options, name string) (effect string, err error)

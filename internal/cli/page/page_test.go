@@ -35,7 +35,7 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 		call: func(_ context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
 			return call(action, arguments)
 		},
-		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
+		activity: func(context.Context, time.Time, time.Time) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
 	}
 	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil }
 	p.called = func(context.Context) (called storage.Called, err error) { return called, nil }
@@ -306,9 +306,9 @@ func TestViewsAskForWhatTheFormsHave(t *testing.T) {
 	fetch(t, browser, get(t, p.access.address()))
 	for path, want := range map[string]string{
 		"/calls?label=memory.&status=failure&caller=+": `trace.list {"include_fields":["traces","traces.caller",` +
-			`"total","nextCursor"],"label":"memory.","limit":50,"status":"failure"}`,
+			`"nextCursor"],"label":"memory.","limit":50,"status":"failure"}`,
 		"/calls?minDurationMs=250&since=2026-03-01T12:30&until=2026-03-01T12:30:05": `trace.list {"include_fields":["traces","traces.caller",` +
-			`"total","nextCursor"],"limit":50,"minDurationMs":250,"since":"` + utc("12:30:00") + `","until":"` + utc("12:30:05") + `"}`,
+			`"nextCursor"],"limit":50,"minDurationMs":250,"since":"` + utc("12:30:00") + `","until":"` + utc("12:30:05") + `"}`,
 		"/notes?prefix=a&cursor=c": `memory.list {"cursor":"c","limit":50,"order":"newest","prefix":"a"}`,
 		"/notes?query=words":       `memory.search {"limit":50,"query":"words"}`,
 		"/sessions?status=active":  `session.list {"limit":50,"status":"active"}`,
@@ -361,48 +361,50 @@ func TestDifferencesStandSideBySide(t *testing.T) {
 	}
 }
 
-// TestEndedHoursAreKept reads the counts of a day, and what activity is asked for.
-func TestEndedHoursAreKept(t *testing.T) {
+// TestSettledCallsAreKept reads the counts of a day, and what activity is asked for.
+func TestSettledCallsAreKept(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
 	day := func(at time.Time) time.Time { return at.Truncate(time.Hour).Add(-23 * time.Hour) }
 	calls := map[time.Time]int{}
 	var asked []time.Time
-	activity := func(_ context.Context, since time.Time) (list []storage.Activity, err error) {
+	activity := func(_ context.Context, since, until time.Time) (list []storage.Activity, err error) {
 		asked = append(asked, since)
-		for hour, n := range calls {
-			if !hour.Before(since) {
-				list = append(list, storage.Activity{Hour: hour, Label: "a", Calls: n})
+		for at, n := range calls {
+			if !at.Before(since) && (until.IsZero() || at.Before(until)) {
+				list = append(list, storage.Activity{Hour: at.Truncate(time.Hour), Label: "a", Calls: n})
 			}
 		}
 		return list, nil
 	}
-	noon, eleven := start.Truncate(time.Hour), start.Truncate(time.Hour).Add(-time.Hour)
-	calls[eleven], calls[noon] = 3, 1
+	calls[start.Add(-time.Hour)], calls[start.Add(-time.Minute)] = 3, 1
 	var c counts
 	for _, step := range []struct {
 		after time.Duration
-		add   time.Time     // a call that began in this hour
-		asks  time.Duration // from the beginning of the day to what is read; 0 = all
+		add   time.Duration   // when a call began, since start
+		asks  []time.Duration // the beginnings of what is read, since the beginning of the day
 		want  int
 	}{
-		{0, noon, 0, 5},
-		{time.Minute, noon, 23 * time.Hour, 6},
-		{2 * time.Minute, eleven, 23 * time.Hour, 6}, // not seen before it is read again
-		{6 * time.Minute, noon, 0, 8},
-		{31 * time.Minute, noon.Add(time.Hour), 0, 9}, // the next hour
-		{32 * time.Minute, noon, 22 * time.Hour, 10},  // noon has not settled
-		{35 * time.Minute, noon, 22 * time.Hour, 11},
-		{41 * time.Minute, noon, 0, 12},
-		{42 * time.Minute, noon, 23 * time.Hour, 12},
+		{0, -time.Minute, []time.Duration{0, 23*time.Hour + 25*time.Minute}, 5},
+		{time.Minute, 0, []time.Duration{23*time.Hour + 25*time.Minute}, 6},
+		{time.Minute, -time.Hour, []time.Duration{23*time.Hour + 25*time.Minute}, 6}, // not seen before it is read again
+		{2 * time.Minute, 0, []time.Duration{0, 23*time.Hour + 30*time.Minute}, 8},
+		{6 * time.Minute, 6 * time.Minute, []time.Duration{23*time.Hour + 30*time.Minute}, 9},
+		{31 * time.Minute, 0, []time.Duration{0, 22*time.Hour + 55*time.Minute}, 10}, // the next hour
+		{32 * time.Minute, 32 * time.Minute, []time.Duration{0, 23 * time.Hour}, 11},
+		{33 * time.Minute, 33 * time.Minute, []time.Duration{23 * time.Hour}, 12},
 	} {
-		calls[step.add]++
+		calls[start.Add(step.add)]++
 		asked = nil
 		now := start.Add(step.after)
 		list, err := c.read(t.Context(), now, periods[lastDay], activity)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []time.Time{day(now).Add(step.asks)}; !slices.Equal(asked, want) {
+		var want []time.Time
+		for _, since := range step.asks {
+			want = append(want, day(now).Add(since))
+		}
+		if !slices.Equal(asked, want) {
 			t.Errorf("after %s: read since %v, want %v", step.after, asked, want)
 		}
 		if got := dayOf(now.Truncate(time.Hour), list).Calls; got != step.want {

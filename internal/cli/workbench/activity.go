@@ -7,13 +7,13 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
-// Activity counts the recorded calls since a time, by hour and action. It opens the store.
-func (b *Workbench) Activity(ctx context.Context, since time.Time) ([]storage.Activity, error) {
+// Activity counts the recorded calls from a time to another, which may be zero, by hour and action. It opens the store.
+func (b *Workbench) Activity(ctx context.Context, since, until time.Time) ([]storage.Activity, error) {
 	db, err := b.store.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return db.Activity(ctx, since, time.Now())
+	return db.Activity(ctx, since, until, time.Now())
 }
 
 // Called returns the last recorded call of each action. It opens the store.

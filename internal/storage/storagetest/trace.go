@@ -3,6 +3,8 @@ package storagetest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,10 +18,11 @@ func Trace() Suite {
 	return Suite{
 		Name: "trace",
 		Behaviours: map[string]func(*testing.T, *storage.DB){
-			"spans": putSpans,
-			"list":  listTraces,
-			"find":  findTraces,
-			"trim":  trimTraces,
+			"spans":  putSpans,
+			"list":   listTraces,
+			"labels": listLabels,
+			"find":   findTraces,
+			"trim":   trimTraces,
 		},
 	}
 }
@@ -72,6 +75,45 @@ func putSpans(t *testing.T, db *storage.DB) {
 	got, _, err = s.Spans(t.Context(), "many")
 	noError(t, err)
 	equal(t, got, many)
+}
+
+// listLabels pages through the traces of few and of many labels. Traces of several labels begin at the same time.
+func listLabels(t *testing.T, db *storage.DB) {
+	s, labels := db.Trace(), 40
+	var spans []trace.Span
+	for n := range 120 {
+		added := span(fmt.Sprintf("t%03d", n), 0)
+		added.Label, added.Start = fmt.Sprintf("g.%d", n%labels), noon.Add(time.Duration(n/7)*time.Minute)
+		spans = append(spans, added)
+	}
+	noError(t, s.Put(t.Context(), spans, noon))
+	slices.Reverse(spans) // newest first
+	for _, prefix := range []string{"g.7", "g.1", "g.", "h"} {
+		var want, got []string
+		for _, one := range spans {
+			if strings.HasPrefix(one.Label, prefix) {
+				want = append(want, one.TraceID)
+			}
+		}
+		q := trace.Query{Label: prefix, HeardFrom: noon, Limit: 5}
+		for {
+			page, err := s.List(t.Context(), q)
+			noError(t, err)
+			equal(t, page.Total, len(want))
+			if len(page.Traces) == 0 {
+				break
+			}
+			for _, tr := range page.Traces {
+				got = append(got, tr.ID)
+			}
+			last := page.Traces[len(page.Traces)-1]
+			q.After = &toolfold.Position{CreatedAt: last.Start, ID: last.ID}
+		}
+		equal(t, got, want)
+		page, err := s.List(t.Context(), trace.Query{Label: prefix, HeardFrom: noon, Limit: 5, Uncounted: true})
+		noError(t, err)
+		equal(t, []int{page.Total, len(page.Traces)}, []int{0, min(5, len(want))})
+	}
 }
 
 func listTraces(t *testing.T, db *storage.DB) {
