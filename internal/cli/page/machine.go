@@ -173,20 +173,23 @@ func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, e
 
 // newMachine returns the machine for the options of a command.
 func newMachine(c *cli.Context) *machine {
+	paths, err := settings.FilesOf(c) // reads all flags and variables, which do not change
 	return &machine{
 		open: func() (*settings.Options, *gateway.Gateway, error) {
 			return servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
 		},
-		files: func() (string, error) { return describeFiles(c) },
+		files: func() (string, error) {
+			if err != nil {
+				return "", err
+			}
+			return describeFiles(paths, c.String(settings.UpstreamsFlag.Name))
+		},
 	}
 }
 
-// describeFiles describes the settings files and the records of servers, by size and time.
-func describeFiles(c *cli.Context) (string, error) {
-	files, err := settings.FilesOf(c)
-	if err != nil {
-		return "", err
-	}
+// describeFiles describes the settings files, a client's file of upstreams and the records of servers, by size and time.
+// No file has the empty name.
+func describeFiles(files config.Files, upstreams string) (string, error) {
 	trusted, err := settings.TrustFile()
 	if err != nil {
 		return "", err
@@ -204,7 +207,7 @@ func describeFiles(c *cli.Context) (string, error) {
 	describe(files.Global)
 	describe(filepath.Join(files.Workspace, config.LocalFile))
 	describe(trusted)
-	describe(c.String(settings.UpstreamsFlag.Name)) // of serve; no file has the empty name
+	describe(upstreams)
 	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) != ".log" { // servers write into their logs all the time
 			describe(path)
