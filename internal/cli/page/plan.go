@@ -21,9 +21,13 @@ type planView struct {
 	Raw, Now doctor.Cost
 	Then     doctor.Cost // with the plan of the text
 	Renamed  []string    // tools that the text gives another name
-	Problems []string    // faults of the text; Then is not counted
+	Problems []string    // faults of the text, the first mostFaults; Then is not counted
+	Left     int         // faults that are not shown
 	Moved    bool        // another plan was stored since the form was shown
 }
+
+// mostFaults limits the faults of a plan that are shown.
+const mostFaults = 50
 
 // errNoList reports that a server has no plan.
 var errNoList = conflict{errors.New("the server has not listed its tools yet: toolfold upstream check asks it")}
@@ -105,6 +109,8 @@ func (v *planView) take(g *gateway.Gateway, o *settings.Options, stored servers.
 		v.Moved = true
 	case err != nil:
 		v.Problems = strings.Split(written.Placed(err).Error(), "\n")
+		v.Left = max(0, len(v.Problems)-mostFaults)
+		v.Problems = v.Problems[:len(v.Problems)-v.Left]
 		return false, nil
 	}
 	v.Renamed = servers.RenamedTools(stored.Plan, written.Plan)

@@ -89,8 +89,10 @@ func TestPlansAreEdited(t *testing.T) {
 		"a bad name":        {strings.Replace(edited, "name: items", "name: <b>Items", 1), "line 2: family &#34;&lt;b&gt;Items&#34;"},
 		"a tool twice":      {edited + "- name: more\n  reads: false\n  actions:\n  - action: again\n    tool: drop_item\n", "line 1"},
 		"a missing tool":    {"families: []\n", "is in no family"},
-		"two documents":     {edited + "---\nfamilies: []\n", "a plan is one document"},
-		"nothing":           {"", "it is empty"},
+		"many faults": {"families:\n- name: x\n  reads: false\n  actions:\n" + strings.Repeat("  - {action: a, tool: b}\n", 500),
+			"more faults are not shown"},
+		"two documents": {edited + "---\nfamilies: []\n", "a plan is one document"},
+		"nothing":       {"", "it is empty"},
 	} {
 		for _, action := range []string{"check", "save"} {
 			status, page := send(action, wrong.text, shown)
