@@ -167,10 +167,10 @@ func (a *again) value(p toolfold.Problem, path string) (value any, drop bool) {
 	if params, ok := example[callctx.ArgParams].(map[string]any); ok {
 		example = params
 	}
-	if value, ok := jsonx.Lookup(example, path); ok && p.Kind != toolfold.ProblemEnum {
+	if value := jsonx.Lookup(example, path); value != nil && p.Kind != toolfold.ProblemEnum {
 		return value, false
 	}
-	now, _ := jsonx.Lookup(a.arguments, path)
+	now := jsonx.Lookup(a.arguments, path)
 	switch p.Kind {
 	case toolfold.ProblemEnum:
 		if p.Suggest == "" && len(p.Allowed) > 0 {
