@@ -71,6 +71,9 @@ type Host struct {
 	// MaxInterruptions bounds how often a run of a task may be interrupted.
 	MaxInterruptions int
 
+	// ScriptsConfirm is which calls of scripts wait for the user; empty means none. It is the setting scriptsConfirm.
+	ScriptsConfirm string
+
 	// MemoryNamespace is the default namespace of memory; empty leaves the choice to the family.
 	MemoryNamespace string
 

@@ -26,7 +26,7 @@ type scriptRuns struct{ keeper }
 func (h Host) scripts() *script.Service {
 	place := h.WorkspaceName
 	h.WorkspaceName = cmp.Or(h.ScriptPlace, h.WorkspaceName)
-	service := script.New(&runscript.Runner{Caller: h.Caller, Names: h.Caller, Now: h.Now}, scriptRuns{h.keeper()})
+	service := script.New(&runscript.Runner{Caller: h.Caller, Names: h.Caller, Now: h.Now, Consent: h.ScriptsConfirm}, scriptRuns{h.keeper()})
 	return service.WithLibrary(script.Library{
 		Folder: h.folder(), Workspace: place, ParseRights: permission.Parse, Rights: h.Rights, Now: h.Now,
 		Open: openStore(h, func(db *storage.DB) script.Store { return db.Script() }),

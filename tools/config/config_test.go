@@ -162,7 +162,8 @@ func TestShow(t *testing.T) {
 			`"maxCalls":256,` +
 			`"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"memoryScope":"workspace","memoryVersionDays":30,"memoryVersions":10,` +
 			`"metricDays":90,"metricPoints":1000000,"params":"object",` +
-			`"readOnly":false,"resources":"work","resultLimit":28000,"strictNames":false,"structured":false,"taskRetentionDays":30,` +
+			`"readOnly":false,"resources":"work","resultLimit":28000,"scriptsConfirm":"never",` +
+			`"strictNames":false,"structured":false,"taskRetentionDays":30,` +
 			`"tier":"extended",` +
 			`"toolMode":"consolidated","traceArguments":false,"traceCalls":true,"traceDays":14,"traceMegabytes":256,` +
 			`"upstreamMegabytes":256,"upstreamWaitMs":1000,"worker":true},` +

@@ -59,7 +59,7 @@ func TestOptions(t *testing.T) {
 		MaxBodyBytes: 4 << 20, MaxSessions: 1000, MaxConnections: 1024, MaxCalls: 256,
 		DrainMs: 25_000, UpstreamMegabytes: 256, UpstreamWaitMs: 1000, InstructionTokens: 400,
 		TraceCalls: true, TraceDays: 14, AuditDays: 90, TraceMegabytes: 256,
-		TaskRetentionDays: 30, MaxInterruptions: 5, MetricDays: 90, MetricPoints: 1_000_000,
+		TaskRetentionDays: 30, MaxInterruptions: 5, ScriptsConfirm: "never", MetricDays: 90, MetricPoints: 1_000_000,
 		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", AlwaysLoad: "discovery",
 		Resources: "work", ResultLimit: callctx.DefaultRoom, Store: "memory:", MemoryScope: "workspace",
 		MemoryVersions: 10, MemoryVersionDays: 30,

@@ -31,7 +31,7 @@ var samples = map[string]any{
 	"workspaceName":     "x", "memoryNamespace": "x", "memoryScope": "user", "memoryVersions": 2, "memoryVersionDays": 2,
 	"notesFolder": "x", "worker": false,
 	"traceArguments": true, "traceCalls": false, "traceDays": 2, "traceMegabytes": 2, "auditDays": 2, "metricDays": 2, "taskRetentionDays": 2,
-	"maxInterruptions": 2, "metricPoints": 2000, "defaultProvider": "x",
+	"maxInterruptions": 2, "scriptsConfirm": "writes", "metricPoints": 2000, "defaultProvider": "x",
 	"set": "x", "readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},
 	"providers":  map[string]any{"x": map[string]any{"type": "command", "command": []any{"sh"}}},
 	"embeddings": map[string]any{"baseURL": "http://127.0.0.1:1/v1", "model": "x"},

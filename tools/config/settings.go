@@ -171,6 +171,11 @@ var Settings = append([]Setting{
 	{toolfold.Int{Name: "taskRetentionDays", Doc: "Days to keep ended tasks.", Min: 1, Max: 3650}.With(toolfold.Default(30)), User},
 	{toolfold.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.
 		With(toolfold.Default(5)), User},
+	{toolfold.String{
+		Name: "scriptsConfirm", Doc: "Calls of scripts that wait until you agree: those that change something, those that may destroy " +
+			"something, or none.",
+		Enum: []string{"never", "destructive", "writes"},
+	}.With(toolfold.Default("never")), User},
 	{toolfold.Int{Name: "metricDays", Doc: "Days to keep points of metrics.", Min: 1, Max: 3650}.With(toolfold.Default(90)), User},
 	{toolfold.Int{Name: "metricPoints", Doc: "Limit of points in a series of a metric; the newest stay.", Min: 1000, Max: 10_000_000}.
 		With(toolfold.Default(1_000_000)), User},
@@ -335,6 +340,7 @@ type Options struct {
 	TraceMegabytes    int                        `json:"traceMegabytes"`
 	TaskRetentionDays int                        `json:"taskRetentionDays"`
 	MaxInterruptions  int                        `json:"maxInterruptions"`
+	ScriptsConfirm    string                     `json:"scriptsConfirm"`
 	MetricDays        int                        `json:"metricDays"`
 	MetricPoints      int                        `json:"metricPoints"`
 	Worker            bool                       `json:"worker"`

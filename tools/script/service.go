@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/script"
 	"github.com/toolfold/toolfold/internal/run/script/js"
 	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // Runs stores runs of scripts as tasks, so that other processes may go on with them.
@@ -217,18 +218,25 @@ func (s *Service) askOpen(ctx context.Context, unknown []script.Unknown, in *Run
 		return nil
 	}
 	for _, u := range unknown {
-		if number := strconv.Itoa(u.Call); u.Action == script.Confirm && in.Outcome[number] != nil {
+		if number := strconv.Itoa(u.Call); u.IsQuestion() && in.Outcome[number] != nil {
 			return toolfold.Errorf(toolfold.InvalidInput, "call %s is a question to the user, whom no argument answers for", number).
 				About(toolfold.ProblemRefused, outcome.Name).WithHint("leave the call out: the user is asked, or "+script.Answers, in.ID, u.Call)
 		}
 	}
 	if !ask.CanAsk(ctx) || slices.ContainsFunc(unknown, func(u script.Unknown) bool {
-		return u.Action != script.Confirm && in.Outcome[strconv.Itoa(u.Call)] == nil // the run would not go on
+		return !u.IsQuestion() && in.Outcome[strconv.Itoa(u.Call)] == nil // the run would not go on
 	}) {
 		return nil
 	}
+	given := maps.Clone(in.Outcome)
+	if given == nil {
+		given = map[string]json.RawMessage{}
+	}
+	var waiting []script.Unknown
 	for _, u := range unknown {
-		number := strconv.Itoa(u.Call)
+		if u.Waits != "" {
+			waiting = append(waiting, u)
+		}
 		if u.Action != script.Confirm {
 			continue
 		}
@@ -237,33 +245,64 @@ func (s *Service) askOpen(ctx context.Context, unknown []script.Unknown, in *Run
 		if err != nil && (!ok || refused.Code != ask.Declined) {
 			return err
 		}
-		if in.Outcome == nil {
-			in.Outcome = map[string]json.RawMessage{}
-		}
-		in.Outcome[number] = json.RawMessage(map[bool]string{true: `"yes"`, false: `"no"`}[err == nil])
+		given[strconv.Itoa(u.Call)] = json.RawMessage(map[bool]string{true: `"yes"`, false: `"no"`}[err == nil])
 	}
+	if len(waiting) > 0 {
+		answer, err := script.AskConsent(ctx, waiting)
+		if err != nil {
+			return err
+		}
+		for _, u := range waiting {
+			given[strconv.Itoa(u.Call)] = ordered.MustJSON(wordOf[answer])
+		}
+	}
+	in.Outcome = given
 	return nil
+}
+
+// wordOf has the outcome of a call that waits for each answer of the user.
+var wordOf = map[string]string{script.These: "yes", script.All: "all", script.Stop: "no"}
+
+// consentOf returns the record of an outcome of a call that waits.
+func consentOf(u script.Unknown, given json.RawMessage) (json.RawMessage, error) {
+	var word string
+	_ = json.Unmarshal(given, &word) // another form is no word
+	for answer, w := range wordOf {
+		if w == word {
+			return script.Consented(u, answer), nil
+		}
+	}
+	return nil, toolfold.Errorf(toolfold.InvalidInput, `call %d waits for the user, and its outcome is "yes", "all" or "no"`, u.Call).
+		About(toolfold.ProblemRefused, outcome.Name).
+		WithHint(`ask the user; "all" is yes to all calls of this tool in this run, "no" stops the run`)
 }
 
 // outcomesOf returns the outcomes of unknown calls for [Runs.Resume]. Each unknown call must have one.
 func outcomesOf(unknown []script.Unknown, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	open, question := map[string]bool{}, map[string]bool{}
+	open := map[string]script.Unknown{}
 	for _, u := range unknown {
-		open[strconv.Itoa(u.Call)], question[strconv.Itoa(u.Call)] = true, u.Action == script.Confirm
+		open[strconv.Itoa(u.Call)] = u
 	}
 	outcomes := map[string]json.RawMessage{}
 	for _, number := range slices.Sorted(maps.Keys(given)) {
-		if !open[number] {
+		u, is := open[number]
+		if !is {
 			return nil, toolfold.Errorf(toolfold.InvalidInput, "call %s is not unknown", number).About(toolfold.ProblemRefused, outcome.Name)
 		}
 		delete(open, number)
-		call, _ := strconv.Atoi(number) // is among the unknown calls
+		call := u.Call
 		var word string
 		var object struct {
 			Result json.RawMessage `json:"result"`
 		}
 		switch raw := given[number]; {
-		case question[number]:
+		case u.Waits != "":
+			consent, err := consentOf(u, raw)
+			if err != nil {
+				return nil, err
+			}
+			outcomes[script.ConsentPath(call)] = consent
+		case u.IsQuestion():
 			if _ = json.Unmarshal(raw, &word); word != "yes" && word != "no" {
 				return nil, toolfold.Errorf(toolfold.InvalidInput, `call %s is a question, and its outcome is "yes" or "no"`, number).
 					About(toolfold.ProblemRefused, outcome.Name).WithHint("ask the user")

@@ -60,19 +60,19 @@ type machine struct {
 
 func newMachine(t *testing.T, store string, rules permission.Rules, limit int, more ...*toolfold.Family) machine {
 	t.Helper()
-	return newMachineWith(t, store, patient, rules, limit, more...)
+	return newMachineWith(t, store, patient, rules, limit, nil, more...)
 }
 
 // newHasty is newMachine for a server that always answers task calls with their task, even if they
 // end soon.
 func newHasty(t *testing.T, store string, rules permission.Rules, more ...*toolfold.Family) machine {
 	t.Helper()
-	return newMachineWith(t, store, -1, rules, 0, more...)
+	return newMachineWith(t, store, -1, rules, 0, nil, more...)
 }
 
-// newMachineWith is newMachine with a grace period for task calls to end.
+// newMachineWith is newMachine with a grace period for task calls to end, and a change of the host, if it is not nil.
 func newMachineWith(
-	t *testing.T, store string, grace time.Duration, rules permission.Rules, limit int, more ...*toolfold.Family,
+	t *testing.T, store string, grace time.Duration, rules permission.Rules, limit int, change func(*app.Host), more ...*toolfold.Family,
 ) machine {
 	t.Helper()
 	dir := t.TempDir()
@@ -91,6 +91,9 @@ func newMachineWith(
 		Open: db.Open, Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: s.Runner,
 		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString, WorkspaceName: "vm:/shop", MaxInterruptions: maxInterruptions,
 		Works: true, Rights: rules.Rights(),
+	}
+	if change != nil {
+		change(&host)
 	}
 	families, err := app.Mount(host)
 	if err == nil {

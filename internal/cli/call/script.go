@@ -45,7 +45,8 @@ func ScriptCommand() *cli.Command {
 				settings.TrustFlag, env.LogLevelFlag, env.OutputFlag(env.AsJSON),
 				&cli.StringFlag{Name: "input", Usage: "value of input in the script: JSON, or @FILE"},
 				&cli.StringFlag{Name: "id", Usage: "go on with this run, in place of FILE"},
-				&cli.StringSliceFlag{Name: "outcome", Usage: "CALL=OUTCOME of an unknown call of --id: done, not done, or {\"result\": …}"}),
+				&cli.StringSliceFlag{Name: "outcome", Usage: "CALL=OUTCOME of a call of --id: done, not done or {\"result\": …} " +
+					"if it is unknown; yes, all or no if it waits for you"}),
 			Action: scriptRunAction,
 		}},
 	}
@@ -223,12 +224,16 @@ func (r *shellRun) goOn(ctx context.Context, answer toolfold.Answer) {
 	}
 	outcomes := ""
 	for _, u := range result.Unknown {
-		if u.Action == runscript.Confirm {
+		switch {
+		case u.Waits != "":
+			outcomes += fmt.Sprintf(" --outcome %d=yes", u.Call)
+			r.note("call %d waits for you: %s %s; answer yes, all for all calls of %s in this run, or no", u.Call, u.Action, u.Arguments, u.Action)
+		case u.IsQuestion():
 			outcomes += fmt.Sprintf(" --outcome %d=yes", u.Call)
 			r.note("the script asks you at call %d: %s; answer yes or no", u.Call, u.Arguments)
-			continue
+		default:
+			outcomes += fmt.Sprintf(" --outcome %d=done", u.Call)
 		}
-		outcomes += fmt.Sprintf(" --outcome %d=done", u.Call)
 	}
 	if strings.Contains(outcomes, "=done") {
 		r.note("see whether the unknown calls were done; for those that were not: 'not done'")

@@ -156,7 +156,8 @@ func (p *Page) openWork(ctx context.Context) (all []attention, err error) {
 		return nil, err
 	}
 	for _, s := range stuck {
-		a := attention{Path: "/tasks/" + url.PathEscape(s.TaskID), Name: s.Name, Why: "stopped in a call that may have been done", Bad: true}
+		a := attention{Path: "/tasks/" + url.PathEscape(s.TaskID), Name: s.Name, Bad: true,
+			Why: "stopped: a call may have been done, or waits for your answer"}
 		switch {
 		case s.Lacks != "":
 			a.Why, a.Text, a.Bad = "waits for a server whose folder has what it runs", s.Lacks, false

@@ -66,6 +66,12 @@ type unknownCall struct {
 	Value     string // JSON, of the outcome "result"
 	Problem   string
 	Question  bool // of the script to its user, with the outcomes yes and no
+	Waits     bool // it was not made, and waits for the user: yes, all or no
+}
+
+// Asks reports whether a call has a question to the user.
+func (v *scriptView) Asks() bool {
+	return slices.ContainsFunc(v.Unknown, func(u unknownCall) bool { return u.Question })
 }
 
 // The outcomes that a form states.
@@ -74,6 +80,7 @@ const (
 	outcomeNotDone = "not done"
 	outcomeResult  = "result"
 	outcomeYes     = "yes"
+	outcomeAll     = "all"
 	outcomeNo      = "no"
 )
 
@@ -111,7 +118,7 @@ func (p *Page) scriptOf(ctx context.Context, t result, before int) (*scriptView,
 	}
 	for _, u := range end.Unknown {
 		v.Unknown = append(v.Unknown, unknownCall{
-			Call: u.Call, Action: u.Action, Arguments: indented(u.Arguments), Question: u.Action == script.Confirm,
+			Call: u.Call, Action: u.Action, Arguments: indented(u.Arguments), Question: u.IsQuestion(), Waits: u.Waits != "",
 		})
 	}
 	v.Stopped = task.Final(status) && status != task.Completed && (end.Error == nil || end.Stopped())
@@ -245,9 +252,11 @@ func (v *scriptView) outcome(form func(string) string) (outcomes result, ok bool
 		number := strconv.Itoa(u.Call)
 		u.Outcome, u.Value = form("outcome"+number), strings.TrimSpace(form("result"+number))
 		switch {
-		case u.Action == script.Confirm && (u.Outcome == outcomeYes || u.Outcome == outcomeNo):
+		case u.Question && (u.Outcome == outcomeYes || u.Outcome == outcomeNo || u.Waits && u.Outcome == outcomeAll):
 			outcomes[number] = u.Outcome
-		case u.Action == script.Confirm:
+		case u.Waits:
+			u.Problem = "agree to this call, or stop the run"
+		case u.Question:
 			u.Problem = "answer the question of the script"
 		case u.Outcome == outcomeDone, u.Outcome == outcomeNotDone:
 			outcomes[number] = u.Outcome

@@ -23,7 +23,11 @@ import (
 func runOf(status, source string, unknown ...string) func(string, json.RawMessage) (json.RawMessage, error) {
 	end := script.Result{Error: &script.Failure{Code: "INTERRUPTED", Message: "cut off"}, Writes: map[string]int{"till.pay": 2}, ID: "7"}
 	for i, action := range unknown {
-		end.Unknown = append(end.Unknown, script.Unknown{Call: 4 + i, Action: action, Arguments: json.RawMessage(`{"id":"d"}`)})
+		u := script.Unknown{Call: 4 + i, Action: action, Arguments: json.RawMessage(`{"id":"d"}`)}
+		if name, waits := strings.CutPrefix(action, "waits "); waits {
+			u.Action, u.Waits = name, "a1b2"
+		}
+		end.Unknown = append(end.Unknown, u)
 	}
 	return func(action string, _ json.RawMessage) (json.RawMessage, error) {
 		switch action {
@@ -102,7 +106,7 @@ func TestRunOfAScriptIsShown(t *testing.T) {
 
 // TestOutcomesAreStated sends the form of unknown calls as it is, with mistakes, late and from elsewhere.
 func TestOutcomesAreStated(t *testing.T) {
-	answer := runOf("failed", paying, "till.pay", "till.pay", "till.pay", "scripts.confirm")
+	answer := runOf("failed", paying, "till.pay", "till.pay", "till.pay", "scripts.confirm", "waits till.pay", "waits till.pay")
 	var called []string
 	var left error
 	p, base, browser := served(t, nil)
@@ -128,7 +132,7 @@ func TestOutcomesAreStated(t *testing.T) {
 		return all
 	}
 	complete := form("outcome4", "done", "outcome5", "not done", "outcome6", "result", "result6", ` {"n": 1.0} `, "outcome7", "yes",
-		"outcome9", "done")
+		"outcome8", "all", "outcome9", "no", "outcome11", "done")
 	jar, _ := cookiejar.New(nil)
 	foreign := post(t, base+"/tasks/7/go-on", complete)
 	foreign.Header.Set("Origin", "http://evil.example")
@@ -158,6 +162,8 @@ func TestOutcomesAreStated(t *testing.T) {
 		"an unknown outcome":  {form("outcome4", "maybe", "outcome5", "done", "outcome6", "done"), unfit, "choose what became"},
 		"a result of no JSON": {form("outcome4", "done", "outcome5", "done", "outcome6", "result", "result6", "paid"), unfit, "must be JSON"},
 		"a question done":     {form("outcome4", "done", "outcome7", "done"), unfit, "answer the question"},
+		"a question for all":  {form("outcome4", "done", "outcome7", "all"), unfit, "answer the question"},
+		"done unasked":        {form("outcome4", "done", "outcome8", "done"), unfit, "agree to this call"},
 		"no result":           {form("outcome4", "done", "outcome5", "done", "outcome6", "result"), unfit, "must be JSON"},
 	} {
 		status, text := fetch(t, browser, post(t, base+"/tasks/7/go-on", wrong.form))
@@ -172,7 +178,7 @@ func TestOutcomesAreStated(t *testing.T) {
 		t.Fatalf("these were called all the same: %v", called)
 	}
 	status, text := fetch(t, browser, post(t, base+"/tasks/7/go-on", complete))
-	want := `{"id":"7","outcome":{"4":"done","5":"not done","6":{"result":{"n":1.0}},"7":"yes"}}`
+	want := `{"id":"7","outcome":{"4":"done","5":"not done","6":{"result":{"n":1.0}},"7":"yes","8":"all","9":"no"}}`
 	if status != http.StatusOK || len(called) != 1 || called[0] != want {
 		t.Errorf("%d, called %v, want %s: %s", status, called, want, text)
 	}
@@ -197,7 +203,8 @@ func TestStuckTasksNeedTheUser(t *testing.T) {
 		{TaskID: "9", Name: "c", Place: "home" + hostile}}}
 	p.machine.state.LeftOut = []string{`"upstreams" (` + hostile + `)`}
 	_, text := fetch(t, browser, get(t, base+"/"))
-	for _, want := range []string{`<li><a href="/tasks/7%2F..%2Fx">`, `<span class="bad">stopped in a call that may have been done</span>`,
+	for _, want := range []string{`<li><a href="/tasks/7%2F..%2Fx">`,
+		`<span class="bad">stopped: a call may have been done, or waits for your answer</span>`,
 		`<li><a href="/tasks/8">b</a> <span>waits for a server whose folder has what it runs</span>: agent &lt;script`,
 		`<li><a href="/tasks/9">c</a> <span>waits for a process that runs the tasks of</span>: home&lt;`,
 		`<li><a href="/settings">.toolfold/config.json</a> <span>has settings that do not apply</span>: &#34;upstreams&#34; (&lt;`} {

@@ -407,7 +407,8 @@ var PermissionSettings = []string{"readOnly", "allow", "deny", "set"}
 
 // RunSettings are the settings of all commands that run calls.
 var RunSettings = append([]string{"memoryNamespace", "memoryScope", "memoryVersions", "memoryVersionDays", "notesFolder", "traceArguments",
-	"traceCalls", "traceDays", "traceMegabytes", "auditDays", "taskRetentionDays", "maxInterruptions", "metricDays", "metricPoints"},
+	"traceCalls", "traceDays", "traceMegabytes", "auditDays", "taskRetentionDays", "maxInterruptions", "scriptsConfirm",
+	"metricDays", "metricPoints"},
 	PermissionSettings...)
 
 // Rules returns the permission rules of the options.

@@ -157,7 +157,7 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	b.Surface = surface.New(options)
 	host := app.Host{
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, ScriptPlace: b.taskPlace,
-		MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
+		MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, ScriptsConfirm: o.ScriptsConfirm,
 		NoteHistory: o.NoteHistory(),
 		NotesFolder: o.NotesFolder, NotesLock: notesLock(), MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
 		Trusted: o.Trusted, Vectors: vectors, Rights: options.Rights,

@@ -19,6 +19,9 @@ import (
 // first of them, the journal has all answers that they may depend on, and those
 // that must not be repeated.
 func (r *run) start(ctx context.Context) error {
+	if err := r.hold(ctx); err != nil {
+		return err
+	}
 	var some, rest []*call
 	var begin []string
 	reads := true

@@ -89,7 +89,11 @@ func (r *run) confirm(ctx context.Context, c *call) (value json.RawMessage, fail
 
 // unanswered returns the failure of a run with a question that has no answer.
 func (r *run) unanswered(c *call) *Failure {
-	f := fail(engine.Interrupted, "%s; nobody could be asked", shorten.To(question(c.Seq, c.Args), 300))
+	return r.toAnswer(fail(engine.Interrupted, "%s; nobody could be asked", shorten.To(question(c.Seq, c.Args), 300)), c)
+}
+
+// toAnswer adds to a failure how the user answers the question of a call.
+func (r *run) toAnswer(f *Failure, c *call) *Failure {
 	switch {
 	case r.journal.ID() == "":
 		f.Code = toolfold.ClientLacks

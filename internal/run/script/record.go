@@ -25,6 +25,9 @@ type header struct {
 
 	// Stored are the scripts that it could call, and [js.Confirm].
 	Stored []string `json:"stored,omitempty"`
+
+	// Consent is which calls wait for the user; see [Runner.Consent].
+	Consent string `json:"consent,omitempty"`
 }
 
 // record is the answer to a call in the journal.
@@ -64,7 +67,8 @@ func (r *run) pathOf(call int) string { return r.base + Path(call) }
 // readHeader returns the header of an earlier run, or that of a new one, which
 // is recorded with the first answers.
 func (r *run) readHeader(ctx context.Context) (header, error) {
-	h := header{Engine: js.Version(), Source: digestOf([]byte(r.job.Source)), Seed: newSeed(), Now: r.Now().UnixMilli()}
+	h := header{Engine: js.Version(), Source: digestOf([]byte(r.job.Source)), Seed: newSeed(), Now: r.Now().UnixMilli(),
+		Consent: r.Consent}
 	raw, _ := r.journal.Lookup(r.pathOf(0))
 	if raw == nil {
 		var err error

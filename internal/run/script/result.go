@@ -19,7 +19,7 @@ type Result struct {
 	Error   *Failure        `json:"error,omitempty" doc:"Why it failed, and where."`
 	Calls   map[string]int  `json:"calls,omitempty" doc:"If it failed: calls that ended, by action."`
 	Writes  map[string]int  `json:"writes,omitempty" doc:"If it failed: calls that were done and may have changed something, by action."`
-	Unknown []Unknown       `json:"unknown,omitempty" doc:"Calls that may have been done."`
+	Unknown []Unknown       `json:"unknown,omitempty" doc:"Calls that may have been done, or wait for the user."`
 	Unseen  []Failure       `json:"unseen,omitempty" doc:"Rejections that it did not handle."`
 	Logs    string          `json:"logs,omitempty" doc:"Lines of console.log."`
 	ID      string          `json:"id,omitempty" doc:"If it failed: the run, for script.run." format:"uuid"`
@@ -44,12 +44,16 @@ type Failure struct {
 	Hint    string   `json:"hint,omitempty" doc:"Next step."`
 }
 
-// Unknown is a call that may have been done.
+// Unknown is a call that may have been done, or that only the user answers.
 type Unknown struct {
 	Call      int             `json:"call" doc:"Its number in the run."`
 	Action    string          `json:"action" doc:"Action."`
 	Arguments json.RawMessage `json:"arguments" doc:"As it was called; long ones shortened to a text."`
+	Waits     string          `json:"waits,omitempty" doc:"It was not made, and waits for the user: its digest."`
 }
+
+// IsQuestion reports whether only the user answers it: a call of [Confirm], or one that waits.
+func (u Unknown) IsQuestion() bool { return u.Action == Confirm || u.Waits != "" }
 
 // Error implements error.
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }
@@ -93,20 +97,32 @@ func (r *run) result(end js.End) Result {
 // stopped returns the result of a run that was ended with f.
 func (r *run) stopped(f *Failure) Result {
 	out := Result{Error: f, Calls: r.counts, Writes: r.writes, Logs: r.logs.String(), ID: r.id()}
-	for _, c := range r.unknown() {
-		out.Unknown = append(out.Unknown, Unknown{c.Seq, c.Name, shortened(c.Args)})
+	list := r.unknown()
+	if len(list) == 0 {
+		return out
 	}
-	if list := r.unknown(); len(list) > 0 && r.asks(list[0].Name) {
-		if out.Error = r.unanswered(list[0]); out.ID == "" && r.base == "" {
-			out.Unknown = nil // it takes no answer
+	for _, c := range list {
+		u := Unknown{Call: c.Seq, Action: c.Name, Arguments: shortened(c.Args)}
+		if c.waits {
+			u.Waits = c.digest()
 		}
-	} else if len(list) > 0 {
-		first := out.Unknown[0]
-		out.Error = fail(engine.Interrupted, "call %d, %s, was under way when it was cut off, and may have been done", first.Call, first.Action)
-		if more := len(out.Unknown) - 1; more > 0 {
-			out.Error.Message += fmt.Sprintf("; and %d more", more)
-		}
+		out.Unknown = append(out.Unknown, u)
+	}
+	i := slices.IndexFunc(out.Unknown, func(u Unknown) bool { return !u.IsQuestion() })
+	switch first := list[max(i, 0)]; {
+	case i >= 0:
+		out.Error = fail(engine.Interrupted, "call %d, %s, was under way when it was cut off, and may have been done", first.Seq, first.Name)
 		out.Error.Hint = r.nextStep()
+	case first.waits:
+		out.Error = r.withoutConsent(first)
+	default:
+		out.Error = r.unanswered(first)
+	}
+	if more := len(list) - 1; more > 0 {
+		out.Error.Message += fmt.Sprintf("; and %d more", more)
+	}
+	if i < 0 && out.ID == "" && r.base == "" {
+		out.Unknown = nil // it takes no answer
 	}
 	return out
 }

@@ -72,6 +72,9 @@ type Runner struct {
 
 	// Library has the scripts that scripts call; nil = they call none.
 	Library Library
+
+	// Consent is which calls wait for the user: [Never], also if empty, [Destructive] or [Writes].
+	Consent string
 }
 
 // Job is a script with its input.
@@ -97,6 +100,12 @@ type run struct {
 	main    *scope
 	scopes  map[int]*scope // by the call that began their script
 	limit   int            // of calls
+
+	consent  string             // the stricter one of the runner and of the run's beginning
+	granted  map[string]bool    // actions of which all calls have consent
+	held     []*call            // that wait for the user
+	asking   bool               // a question about some of them is under way
+	verdicts chan consentAnswer // its end
 
 	replaying bool          // the journal may have answers
 	recorded  map[int]*call // with an answer in the journal, by its number there
@@ -139,6 +148,7 @@ type call struct {
 
 	inner   *innerCall // what a call of a stored script begins
 	answer  js.Answer
+	waits   bool  // for the user, whom nobody could ask
 	did     bool  // its action gave a result, also one that reports a failure or is too long
 	unknown bool  // it may have been done
 	unsaved error // why the journal does not have it
@@ -162,6 +172,7 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 			Runner: r, job: job, journal: journal, base: base, limit: limit,
 			settled: make(chan struct{}), recorded: map[int]*call{}, pending: map[int]*call{}, arrived: make(chan *call, MaxCalls),
 			counts: map[string]int{}, writes: map[string]int{}, scopes: map[int]*scope{}, pins: map[string]*pin{},
+			granted: map[string]bool{}, verdicts: make(chan consentAnswer, 1),
 		}
 		end, err := s.run(ctx)
 		failure, failed := errors.AsType[*Failure](err)
@@ -193,6 +204,7 @@ func (r *run) run(ctx context.Context) (js.End, error) {
 		return js.End{}, err
 	}
 	r.engine, r.stored, r.main = h.Engine, h.Stored, &scope{depth: 1, names: h.Names}
+	r.consent = stricter(h.Consent, r.Consent)
 	r.scopes[0] = r.main
 	process, turn, err := js.Start(ctx, js.Program{
 		Source: r.job.Source, Input: r.job.Input, Seed: h.Seed, Now: time.UnixMilli(h.Now).UTC(), Names: h.Names, Stored: h.Stored,
@@ -342,37 +354,48 @@ func (r *run) next(ctx context.Context) (*call, error) {
 			return nil, err
 		}
 	}
-	if err := r.start(ctx); err != nil {
-		return nil, err
-	}
-	if r.active == 0 {
-		return nil, fmt.Errorf("a script waits for an answer and made no call")
-	}
-	select {
-	case c := <-r.arrived:
-		r.leave(c)
-		if c.unsaved != nil {
-			return nil, c.unsaved
+	for {
+		if err := r.start(ctx); err != nil {
+			return nil, err
 		}
-		if c.unknown {
-			return nil, errUnknown
+		if r.active == 0 && !r.asking {
+			return nil, fmt.Errorf("a script waits for an answer and made no call")
 		}
-		if c.inner != nil {
-			if err := r.enter(c); err != nil {
+		select {
+		case c := <-r.arrived:
+			return c, r.accept(ctx, c)
+		case v := <-r.verdicts:
+			if err := r.consented(ctx, v); err != nil {
 				return nil, err
 			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
-		r.answered(ctx, c)
-		if r.bytes > maxJournal {
-			return nil, fail(Exceeded, "the answers have more than %d MiB", maxJournal>>20).hint("ask for less, by limit or include_fields")
-		}
-		return c, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
 	}
 }
 
-// errUnknown ends a run with a call that may have been done. [run.stopped] has its text.
+// accept takes in a call that has ended. Its error is that of next.
+func (r *run) accept(ctx context.Context, c *call) error {
+	r.leave(c)
+	if c.unsaved != nil {
+		return c.unsaved
+	}
+	if c.unknown {
+		return errUnknown
+	}
+	if c.inner != nil {
+		if err := r.enter(c); err != nil {
+			return err
+		}
+	}
+	r.answered(ctx, c)
+	if r.bytes > maxJournal {
+		return fail(Exceeded, "the answers have more than %d MiB", maxJournal>>20).hint("ask for less, by limit or include_fields")
+	}
+	return nil
+}
+
+// errUnknown ends a run with a call that may have been done, or that waits for the user. [run.stopped] has its text.
 var errUnknown = fail(engine.Interrupted, "")
 
 const lacksCalls = "the run does not repeat the calls that it made before it was interrupted"
@@ -397,10 +420,10 @@ func (r *run) interrupted() error {
 	return nil
 }
 
-// unknown returns the calls that may have been done, in their order.
+// unknown returns the calls that may have been done, and those that wait for the user, in their order.
 func (r *run) unknown() (list []*call) {
 	for _, number := range slices.Sorted(maps.Keys(r.pending)) {
-		if c := r.pending[number]; c.unknown {
+		if c := r.pending[number]; c.unknown || c.waits {
 			list = append(list, c)
 		}
 	}
@@ -449,16 +472,25 @@ func (r *run) count(c *call) {
 
 // reads reports whether all actions of a name only read.
 func (r *Runner) reads(name string) bool {
+	return r.all(name, func(h toolfold.Hints) bool { return h.ReadOnly })
+}
+
+// all reports whether there are actions of a name, and all have certain hints.
+func (r *Runner) all(name string, have func(toolfold.Hints) bool) bool {
 	entries := r.Names.Lookup(name)
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *entry.Entry) bool {
-		return e.Action == nil || !e.Action.Hints().ReadOnly
+		return e.Action == nil || !have(e.Action.Hints())
 	})
 }
 
 // drain waits for the calls under way that may change something, and records
-// their ends. It stops the others.
+// their ends. It stops the others, and takes back a question about held calls.
 func (r *run) drain() {
 	r.stopReading()
+	if r.asking {
+		<-r.verdicts
+		r.asking = false
+	}
 	for r.active > 0 {
 		c := <-r.arrived
 		r.leave(c)
