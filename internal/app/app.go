@@ -261,7 +261,9 @@ func (h Host) Abilities(ctx context.Context, stored bool) (*ability.Service, err
 }
 
 func (h Host) workflows(runner *engine.Runner) *workflow.Service {
-	return workflow.New(h.folder(), runner, h.Caller)
+	service := workflow.New(h.folder(), runner, h.Caller)
+	service.CheckCode = h.scripts().CheckCode
+	return service
 }
 
 // runner returns the engine for the steps of agents and workflows. It reads the settings at each

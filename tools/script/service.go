@@ -161,6 +161,15 @@ func (s *Service) check(ctx context.Context, job script.Job) error {
 		return toolfold.Errorf(toolfold.InvalidInput, "a script does not call actions of the tool script that run or check scripts").
 			WithHint("call a stored one: await scripts.name(input)")
 	}
+	return s.judge(ctx, job)
+}
+
+// CheckCode rejects the source of a script that can only fail. It runs nothing.
+func (s *Service) CheckCode(ctx context.Context, source string) error {
+	return s.judge(ctx, script.Job{Source: source})
+}
+
+func (s *Service) judge(ctx context.Context, job script.Job) error {
 	err := s.runner.Check(ctx, job)
 	if failure, ok := errors.AsType[*script.Failure](err); ok {
 		return failure.Refusal()

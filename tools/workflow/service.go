@@ -36,6 +36,10 @@ const maxFileSize = 128 << 10
 
 // Service runs the workflow actions. It is safe for concurrent use.
 type Service struct {
+	// CheckCode rejects the source of a script that can only fail, with a [*toolfold.Error]. If it is nil, scripts
+	// are only checked when they run.
+	CheckCode func(ctx context.Context, source string) error
+
 	folder workspace.Folder
 	files  *workspace.Files[workflow]
 	runner *engine.Runner
@@ -46,7 +50,7 @@ type Service struct {
 // call; if it is nil, tools are not checked before a run.
 func New(folder workspace.Folder, runner *engine.Runner, known engine.Actions) *Service {
 	files := workspace.NewFiles(folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)
-	return &Service{folder, files, runner, known}
+	return &Service{folder: folder, files: files, runner: runner, tools: known}
 }
 
 // workflow is a checked file. Its tools and its references to other files are checked at each use,
@@ -307,8 +311,32 @@ func (s *Service) judge(ctx context.Context, w workflow) (faults engine.Faults, 
 	if len(verdict.Faults) == 0 {
 		program, _ := engine.Compile(w.definition(), nil)
 		faults, warnings = s.runner.Providers.Check(program)
+		codes, more := s.judgeCodes(ctx, w)
+		faults, verdict.Unjudged = append(faults, codes...), append(verdict.Unjudged, more...)
 	}
 	return slices.Concat(verdict.Faults, verdict.Absent, faults), verdict.Unjudged, warnings
+}
+
+// judgeCodes returns the faults of the scripts in a workflow, and the scripts that cannot be checked.
+func (s *Service) judgeCodes(ctx context.Context, w workflow) (faults engine.Faults, unjudged []string) {
+	if s.CheckCode == nil {
+		return nil, nil
+	}
+	uses, _ := engine.Check(w.definition())
+	for _, c := range uses.Codes() {
+		err := s.CheckCode(ctx, c.Source)
+		refused, ok := errors.AsType[*toolfold.Error](err)
+		switch {
+		case err == nil:
+		case ok:
+			faults = append(faults, engine.Fault{Step: c.Step, Problem: toolfold.Problem{
+				Path: c.At, Kind: toolfold.ProblemFormat, Want: "script that can run: " + refused.Message,
+			}})
+		default:
+			unjudged = append(unjudged, fmt.Sprintf("the script of step %s: %v", shorten.Quoted(c.Step), err))
+		}
+	}
+	return faults, unjudged
 }
 
 // dryRun describes a run that does not start.

@@ -38,8 +38,11 @@ func (l *till) Pay(ctx context.Context, in payIn) (payOut, error) {
 	return payOut{}, ctx.Err()
 }
 
-func (l *till) family(t *testing.T) *toolfold.Family {
-	return toolfoldtest.Mount(t, toolfold.Family{Name: "till", Summary: "A till", Actions: []*toolfold.Action{{
+func (l *till) family(t *testing.T) *toolfold.Family { return l.named(t, "till") }
+
+// named is the family of a till by another name.
+func (l *till) named(t *testing.T, name string) *toolfold.Family {
+	return toolfoldtest.Mount(t, toolfold.Family{Name: name, Summary: "A till", Actions: []*toolfold.Action{{
 		Name: "pay", Summary: "Pay.", Required: toolfold.Fields{toolfold.String{Name: "id", Doc: "ID."}}, Effect: toolfold.Adds,
 		Example: `{"id": "a"}`, Run: toolfold.Method((*till).Pay),
 	}}}, l)
@@ -168,10 +171,7 @@ func TestScriptStopsAtUnknown(t *testing.T) {
 
 // open returns a till of another name that is open.
 func open(t *testing.T) *toolfold.Family {
-	return toolfoldtest.Mount(t, toolfold.Family{Name: "door", Summary: "A door", Actions: []*toolfold.Action{{
-		Name: "pay", Summary: "Pay.", Required: toolfold.Fields{toolfold.String{Name: "id", Doc: "ID."}}, Effect: toolfold.Adds,
-		Example: `{"id": "a"}`, Run: toolfold.Method((*till).Pay),
-	}}}, &till{})
+	return (&till{}).named(t, "door")
 }
 
 // A cancelled run makes no further call, and goes on when it is asked to.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -122,9 +123,10 @@ func rowsOf(steps []step, atOnce bool, nodes map[string]*node, depth int) []row 
 
 // doing returns what a step calls or decides by.
 func doing(s step) string {
-	for _, member := range []string{"tool", "agentId", "condition", "items", "while", "until"} {
+	for _, member := range []string{"tool", "name", "code", "agentId", "condition", "items", "while", "until"} {
 		if text, ok := ordered.Text(s.Config[member]); ok {
-			return text
+			line, _, _ := strings.Cut(strings.TrimSpace(text), "\n") // of a script
+			return shorten.To(line, 100)
 		}
 	}
 	return ""

@@ -52,6 +52,12 @@ func TestGraphOfAWorkflow(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
+	for config, want := range map[string]string{`{"name":"greet"}`: "greet", `{"code":"\n  return 1\n// more"}`: "return 1"} {
+		var s step
+		if err := json.Unmarshal([]byte(`{"stepId":"s","type":"script","config":`+config+`}`), &s); err != nil || doing(s) != want {
+			t.Errorf("%s does %q, want %q", config, doing(s), want)
+		}
+	}
 
 	p, _, _ := served(t, func(action string, arguments json.RawMessage) (json.RawMessage, error) {
 		spans := func(list ...string) json.RawMessage {

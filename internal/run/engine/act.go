@@ -34,6 +34,21 @@ func (a toolAction) run(ctx context.Context, f *frame) (any, error) {
 	return f.run.output(answer.Content, ToolExecutionError)
 }
 
+// scriptAction runs a script. Its output is what the script returns.
+type scriptAction struct{ call toolAction }
+
+func (a scriptAction) run(ctx context.Context, f *frame) (any, error) {
+	answer, err := a.call.run(ctx, f)
+	result, _ := answer.(map[string]any)
+	if err == nil {
+		return result["result"], nil
+	}
+	if failure, ok := errors.AsType[*Failure](err); ok && failure.final && result != nil {
+		failure.ends = true // its unknown calls have to be settled first
+	}
+	return answer, err
+}
+
 // toolFailure converts the error of a call: separate codes for an unknown tool, for rejected
 // arguments, for delegation beyond its depth, and for work that failed.
 func toolFailure(name string, err *toolfold.Error) *Failure {

@@ -127,6 +127,28 @@ func (b body) tool(config map[string]any) action {
 	return toolAction{name: name, arguments: b.objectAt(config, "arguments")}
 }
 
+// script compiles a call of script.run. The code has no placeholders: values reach it as its input.
+func (b body) script(config map[string]any, retries bool) action {
+	if config["code"] == nil && config["name"] == nil {
+		b.missing("code")
+	}
+	if config["code"] != nil && config["name"] != nil {
+		b.addFault(b.step, jsonx.Pointer(b.at, "name"), "code or name, not both", config["name"])
+	}
+	if retries {
+		b.addFault(b.step, strings.TrimSuffix(b.at, "/config")+"/retry",
+			"script that tries again itself, with catch: answers to its calls are recorded, so that retry would get the same ones", nil)
+	}
+	b.uses = append(b.uses, toolUse{step: b.step, at: b.at, name: work.Script, arguments: config, inline: true})
+	arguments := template{object: map[string]template{}}
+	for name, value := range config {
+		if arguments.object[name] = (template{literal: value}); name != "code" {
+			arguments.object[name] = b.template(value, jsonx.Pointer(b.at, name))
+		}
+	}
+	return scriptAction{toolAction{name: work.Script, arguments: arguments}}
+}
+
 func (b body) delegate(config map[string]any) action {
 	var agents []string
 	for _, name := range []string{"agentId", "targetAgent", "targetAgentId"} {

@@ -237,6 +237,8 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 		n.act = b.prompt(config)
 	case TypeTool:
 		n.act = b.tool(config)
+	case TypeProgram:
+		n.act = b.script(config, s.Retry != nil)
 	case TypeDelegate:
 		n.act = b.delegate(config)
 	case TypeConditional:

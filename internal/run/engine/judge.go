@@ -164,7 +164,7 @@ const submitAction = "task.submit"
 // holder returns the object that contains the named argument, either the arguments or their params,
 // and its JSON pointer.
 func (u toolUse) holder(name string) (object map[string]any, at string) {
-	at = jsonx.Pointer(u.at, "arguments")
+	at = u.argumentsPointer()
 	object, _ = u.arguments.(map[string]any)
 	params, _ := object[callctx.ArgParams].(map[string]any)
 	if params[name] != nil {
@@ -210,7 +210,7 @@ const noToolsNow = "its server offers no tools now"
 
 // arguments checks the arguments of a call.
 func (j *judgement) arguments(u toolUse, action *toolfold.Action) {
-	at := jsonx.Pointer(u.at, "arguments")
+	at := u.argumentsPointer()
 	places := placeholders(u.arguments, at)
 	params := jsonx.Pointer(at, callctx.ArgParams)
 	if slices.Contains(places, params) {
@@ -257,7 +257,7 @@ func (j *judgement) either(u toolUse, action *toolfold.Action) {
 		return
 	}
 	j.verdict.Faults = append(j.verdict.Faults, Fault{Step: u.step, Problem: toolfold.Problem{
-		Path: jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), e.Spelling(needs[0].Name)), Kind: toolfold.ProblemMissing,
+		Path: jsonx.Pointer(u.argumentsPointer(), e.Spelling(needs[0].Name)), Kind: toolfold.ProblemMissing,
 	}})
 }
 
@@ -345,7 +345,7 @@ func (u toolUse) named(known entry.Names) (names []nameUse, makes string) {
 			makes = kind
 		}
 	}
-	at := jsonx.Pointer(u.at, "arguments")
+	at := u.argumentsPointer()
 	whole, _ := u.arguments.(map[string]any)
 	params, _ := whole[callctx.ArgParams].(map[string]any)
 	for _, name := range refers[action] {

@@ -24,7 +24,7 @@ type Plan struct {
 // PlannedStep is a step of a [Plan].
 type PlannedStep struct {
 	StepID    string   `json:"stepId" doc:"Step."`
-	Type      string   `json:"type" doc:"Kind." enum:"prompt,tool,conditional,loop,parallel,delegate"`
+	Type      string   `json:"type" doc:"Kind." enum:"prompt,tool,conditional,loop,parallel,delegate,script"`
 	DependsOn []string `json:"dependsOn,omitempty" doc:"Prerequisite steps."` // nil for steps that run in order
 	Tool      string   `json:"tool,omitempty" doc:"Action it calls."`
 	AgentID   string   `json:"agentId,omitempty" doc:"Agent it runs, as written."`
@@ -114,6 +114,9 @@ func (l *planner) step(p *Program, n *node, owner string) (step PlannedStep, cal
 		if r, runs := p.started(n.id, l.known); runs {
 			step.Steps, calls = l.nested(r, n, owner)
 		}
+	case scriptAction:
+		step.Tool = a.call.name
+		step.Steps, calls = l.nested(work.Reference{Kind: work.Stored}, n, owner)
 	case delegateAction:
 		step.AgentID = a.agent.written()
 		step.Steps, calls = l.nested(work.Reference{Kind: work.Agent, ID: step.AgentID}, n, owner)

@@ -16,10 +16,11 @@ const (
 	TypeConditional = "conditional" // one of two lists of steps
 	TypeLoop        = "loop"        // steps again and again
 	TypeParallel    = "parallel"    // steps at the same time
+	TypeProgram     = "script"      // run a script; the output is what it returns
 )
 
 // Types lists the types of step.
-var Types = []string{TypePrompt, TypeTool, TypeConditional, TypeLoop, TypeParallel, TypeDelegate}
+var Types = []string{TypePrompt, TypeTool, TypeConditional, TypeLoop, TypeParallel, TypeDelegate, TypeProgram}
 
 // Bounds of a definition.
 const (
@@ -38,7 +39,7 @@ const (
 type Step struct {
 	StepID      string          `json:"stepId" doc:"Unique ID."`
 	Name        string          `json:"name,omitempty" doc:"Title."`
-	Type        string          `json:"type" doc:"Kind." enum:"prompt,tool,conditional,loop,parallel,delegate"`
+	Type        string          `json:"type" doc:"Kind." enum:"prompt,tool,conditional,loop,parallel,delegate,script"`
 	Description string          `json:"description,omitempty" doc:"Purpose."`
 	Config      json.RawMessage `json:"config,omitempty" doc:"By type." type:"object"`
 
@@ -124,6 +125,11 @@ var configFields = map[string]toolfold.Fields{
 	TypeTool: {
 		toolfold.String{Name: "tool", Doc: "Name of an action.", MinLen: 1},
 		toolfold.Any{Name: "arguments", Doc: "Its arguments."},
+	},
+	TypeProgram: {
+		toolfold.String{Name: "code", Doc: "JavaScript, without placeholders.", MinLen: 1},
+		toolfold.String{Name: "name", Doc: "Stored script, in place of code.", MinLen: 1},
+		toolfold.Any{Name: "input", Doc: "Value of input in it."},
 	},
 	TypeDelegate: {
 		toolfold.String{Name: "agentId", Doc: "Agent to run.", MinLen: 1},

@@ -43,6 +43,7 @@ type toolUse struct {
 	hasAction bool
 	open      bool // the arguments are an expression, evaluated when the step runs
 	offered   bool // name is a pattern of actions for a model, and at its own JSON pointer
+	inline    bool // the step's type selects the tool, and the config has its arguments
 }
 
 // Pointers lists where [ToolUses.Check] may find faults.
@@ -61,10 +62,38 @@ func (u toolUse) toolPointer() string {
 	if u.offered {
 		return u.at
 	}
+	if u.inline {
+		return strings.TrimSuffix(u.at, "/config") + "/type"
+	}
 	return jsonx.Pointer(u.at, "tool")
 }
+
+func (u toolUse) argumentsPointer() string {
+	if u.inline {
+		return u.at
+	}
+	return jsonx.Pointer(u.at, "arguments")
+}
+
 func (u toolUse) actionPointer() string {
-	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), callctx.ArgAction)
+	return jsonx.Pointer(u.argumentsPointer(), callctx.ArgAction)
+}
+
+// Code is the source of a script in a definition.
+type Code struct {
+	Step, At string // At is the JSON pointer of the source
+	Source   string
+}
+
+// Codes lists the scripts whose source a definition has.
+func (uses ToolUses) Codes() (list []Code) {
+	for _, u := range uses {
+		arguments, _ := u.arguments.(map[string]any)
+		if source, written := arguments["code"].(string); written && u.inline {
+			list = append(list, Code{u.step, jsonx.Pointer(u.at, "code"), source})
+		}
+	}
+	return list
 }
 
 // matches reports whether a pattern matches an action that models may be offered.

@@ -99,7 +99,7 @@ func (r *run) toAnswer(f *Failure, c *call) *Failure {
 		f.Code = toolfold.ClientLacks
 		return f.hint("this run is not recorded: run it by script.run from a client that can be asked, or where its runs are recorded")
 	case r.base != "":
-		return f.hint("task.retry of the task asks again")
+		return f.hint("within a step nobody is asked: run the script by script.run, or take the question out of it")
 	}
 	return f.hint("the user " + fmt.Sprintf(Answers, r.journal.ID(), c.Seq))
 }

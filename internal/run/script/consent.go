@@ -243,5 +243,8 @@ func consentQuestion(calls []Unknown) string {
 // withoutConsent returns the failure of a run with a call that waits for a user, whom nobody could ask.
 func (r *run) withoutConsent(c *call) *Failure {
 	f := fail(engine.Interrupted, "call %d, %s, was not made: it waits for the user, and nobody could be asked", c.Seq, c.Name)
-	return r.toAnswer(f, c)
+	if r.toAnswer(f, c); r.base != "" {
+		f.hint("within a step nobody is asked: run the script by script.run, or change the setting scriptsConfirm")
+	}
+	return f
 }

@@ -130,6 +130,10 @@ func Named(names entry.Names, steps []Step) (list []Reference) {
 					list = append(list, Reference{Agent, id})
 				}
 			}
+		case "script":
+			if name := text("name"); name != "" && !strings.Contains(name, expression.Opening) {
+				list = append(list, Reference{Stored, name})
+			}
 		case "tool":
 			if r, found := Called(names, text("tool"), config["arguments"]); found {
 				list = append(list, r)
