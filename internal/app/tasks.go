@@ -13,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -61,7 +62,7 @@ func (k keeper) keep(ctx context.Context, call serve.TaskCall) (id string, err e
 	}
 	return service.Keep(ctx, task.Kept{
 		Call: task.Call{Tool: call.Action, Arguments: call.Arguments}, ClientCall: &task.Call{Tool: call.Name, Arguments: call.Raw},
-		Client: call.Client, Caller: callerOf(ctx), By: by,
+		Client: call.Client, Caller: callerOf(ctx), By: by, As: shorten.To(toolfold.OriginOf(ctx).Client, maxClient),
 	})
 }
 

@@ -388,6 +388,7 @@ func (s *Service) named(ctx context.Context, in RunIn) (context.Context, script.
 	}
 	origin := toolfold.OriginOf(ctx)
 	origin.Rights = origin.Rights.And(limits)
+	origin.Client = strings.TrimPrefix(origin.Client+", script "+one.Name, ", ") // the author of what it stores
 	return callctx.With(ctx, origin), job, nil
 }
 

@@ -31,6 +31,9 @@ type Kept struct {
 
 	// By has the caller, for the audit of the calls that the task makes; nil if it is not known.
 	By json.RawMessage `json:"by,omitempty"`
+
+	// As is the client of the call, for display; empty if it is not known.
+	As string `json:"as,omitempty"`
 }
 
 // Question is a question of a task call to its client.
@@ -49,14 +52,14 @@ func ClientOf(input json.RawMessage) json.RawMessage {
 	return call.Client
 }
 
-// ByOf returns the caller of a task call; nil if it is not known. The input of an agent or workflow does not count:
-// its submitter may name any caller in it.
-func ByOf(t Task) json.RawMessage {
+// CallerOf returns the caller of a task call and its client, see [Kept]; nil and empty if they are not known. The input
+// of an agent or workflow does not count: its submitter may name any caller in it.
+func CallerOf(t Task) (by json.RawMessage, as string) {
 	var call Kept
 	if t.AgentID != "" || t.WorkflowID != "" || json.Unmarshal(t.Input, &call) != nil || call.ClientCall == nil {
-		return nil
+		return nil, ""
 	}
-	return call.By
+	return call.By, call.As
 }
 
 // IsCall reports whether the input belongs to a task call.

@@ -140,7 +140,8 @@ func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (a
 			answer = toolfold.Errorf(toolfold.Internal, "the call broke off; the worker's log has it under task %s", t.ID).Answer()
 		}
 	}()
-	from := toolfold.Origin{Client: "a task"}
+	caller, as := task.CallerOf(t)
+	from := toolfold.Origin{Client: cmp.Or(as, "a task")}
 	if t.Rights != "" {
 		var err error
 		if from.Rights, err = permission.Parse(t.Rights); err != nil {
@@ -150,9 +151,9 @@ func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (a
 		}
 	}
 	ctx = callctx.With(ctx, from)
-	if kept := task.ByOf(t); kept != nil {
+	if caller != nil {
 		by := callctx.By{Recorded: true}
-		if err := json.Unmarshal(kept, &by); err != nil {
+		if err := json.Unmarshal(caller, &by); err != nil {
 			s.options.Log.Error("reading who made a task call", "task", t.ID, "err", err)
 			return toolfold.Errorf(toolfold.Internal, "who made the call cannot be read; the worker's log has it under task %s", t.ID).Answer()
 		}
