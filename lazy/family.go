@@ -123,11 +123,12 @@ type FindIn struct {
 
 // FindOut is the result of tools.find.
 type FindOut struct {
-	Results []Match `json:"results" doc:"Best first."`
-	Further string  `json:"further,omitempty" doc:"Further matches without room here, best first; describe has their calls."`
-	Also    string  `json:"also,omitempty" doc:"Other actions of the best one's family."`
-	Away    string  `json:"away,omitempty" doc:"Servers that failed or wait for the user, and why."`
-	Hint    string  `json:"hint,omitempty" doc:"When nothing was found, nothing fits well, or the query has the name of an action."`
+	Results []Match       `json:"results" doc:"Best first."`
+	Scripts []ScriptMatch `json:"scripts,omitempty" doc:"Stored scripts that fit, best first."`
+	Further string        `json:"further,omitempty" doc:"Further matches without room here, best first; describe has their calls."`
+	Also    string        `json:"also,omitempty" doc:"Other actions of the best one's family."`
+	Away    string        `json:"away,omitempty" doc:"Servers that failed or wait for the user, and why."`
+	Hint    string        `json:"hint,omitempty" doc:"When nothing was found, nothing fits well, or the query has the name of an action."`
 }
 
 // DescribeIn are the arguments of tools.describe.

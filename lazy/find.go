@@ -91,7 +91,7 @@ const describedText = 120
 
 // bound keeps the best results that fit into findRoom and names the rest.
 func bound(out *FindOut) {
-	room := findRoom - estimate.Tokens(ordered.MustJSON(FindOut{Also: out.Also, Away: out.Away, Hint: out.Hint}))
+	room := findRoom - estimate.Tokens(ordered.MustJSON(FindOut{Scripts: out.Scripts, Also: out.Also, Away: out.Away, Hint: out.Hint}))
 	count, whole := 0, 0 // results that fit next to the names of the rest; tokens of all results
 	for i, f := range out.Results {
 		if whole += estimate.Tokens(ordered.MustJSON(f)); i == count && (i == 0 || whole <= room-namesRoom) {

@@ -21,7 +21,8 @@ type Discovery struct {
 
 	files    Files // nil = no files for results
 	now      func() time.Time
-	absent   func() []Row // nil = no such servers
+	absent   func() []Row                            // nil = no such servers
+	scripts  func(context.Context) ([]Script, error) // nil = there are none
 	withheld func(name string, within *toolfold.Rights) *toolfold.Error
 
 	mu      sync.Mutex

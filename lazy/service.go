@@ -68,7 +68,14 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 	for i := summaries; i < len(out.Results); i++ {
 		out.Results[i].Summary = ""
 	}
+	if in.Server == "" {
+		var err error
+		if out.Scripts, err = s.findScripts(ctx, view, in.Query); err != nil {
+			return FindOut{}, err
+		}
+	}
 	switch {
+	case len(out.Scripts) > 0 && (len(out.Results) == 0 || out.Results[0].Score < fits):
 	case len(out.Results) == 0:
 		out.Hint = "nothing matches; describe your goal in plain words, or see the action list"
 	case out.Results[0].Score < fits:

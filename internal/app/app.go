@@ -97,6 +97,9 @@ type Host struct {
 
 	Metrics metric.Retention // zero keeps all points
 
+	// Opened is closed once the store is open: tools.find then finds saved scripts too. If nil, it finds only files.
+	Opened <-chan struct{}
+
 	// Works reports that this process runs tasks.
 	Works bool
 
@@ -115,7 +118,7 @@ type Host struct {
 func Mount(h Host) ([]*toolfold.Family, error) {
 	var m mounter
 	if h.GatewayOnly {
-		mount(&m, script.Family, always(h.scripts()))
+		mount(&m, script.Family, always(h.findable(h.scripts())))
 		return append(m.families, lazy.MountWithFiles(h.Discovery, resultFiles{h.ownFolder()})), m.err
 	}
 	runner := h.runner()
@@ -150,7 +153,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		return ability.New(db.Ability(), h.folder())
 	}))
 	mount(&m, workflow.Family, always(h.workflows(runner)))
-	mount(&m, script.Family, always(h.scripts()))
+	mount(&m, script.Family, always(h.findable(h.scripts())))
 	mount(&m, design.Family, openStore(h, func(db *storage.DB) *design.Service {
 		return design.New(db.Design(), h.Files.Workspace, h.Now)
 	}))

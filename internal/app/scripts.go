@@ -14,6 +14,7 @@ import (
 	runscript "github.com/toolfold/toolfold/internal/run/script"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/script"
@@ -31,6 +32,27 @@ func (h Host) scripts() *script.Service {
 		Folder: h.folder(), Workspace: place, ParseRights: permission.Parse, Rights: h.Rights, Now: h.Now,
 		Open: openStore(h, func(db *storage.DB) script.Store { return db.Script() }),
 	})
+}
+
+// findable lets tools.find find the scripts of a service. It opens no store.
+func (h Host) findable(service *script.Service) *script.Service {
+	if h.Discovery == nil {
+		return service
+	}
+	h.Discovery.ListScripts(func(ctx context.Context) (list []lazy.Script, err error) {
+		isOpen := false
+		select {
+		case <-h.Opened:
+			isOpen = true
+		default:
+		}
+		known, err := service.Known(ctx, isOpen)
+		for _, one := range known {
+			list = append(list, lazy.Script{Name: one.Name, Description: one.Description, InputSchema: one.InputSchema})
+		}
+		return list, err
+	})
+	return service
 }
 
 // Began is called with the id of a run that is kept, if the context of its call has one.

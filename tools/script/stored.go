@@ -305,6 +305,25 @@ func (l *Library) all(ctx context.Context) (map[string]Script, []workspace.Broke
 	return scripts, broken, nil
 }
 
+// Known returns the scripts that run, by name. Without saved, it only reads files, and opens no store.
+func (s *Service) Known(ctx context.Context, saved bool) (list []Script, err error) {
+	if s.library == nil {
+		return nil, nil
+	}
+	var scripts map[string]Script
+	if saved {
+		scripts, _, err = s.library.all(ctx)
+	} else {
+		scripts, _, err = s.library.inFiles(ctx)
+	}
+	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+		if one := scripts[name]; one.Source != workspace.InFile || s.library.Folder.IsTrusted() {
+			list = append(list, one)
+		}
+	}
+	return list, err
+}
+
 // find returns the script with a name.
 func (l *Library) find(ctx context.Context, name string) (Script, error) {
 	if misnamed(name) == "" {

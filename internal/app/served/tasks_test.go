@@ -90,7 +90,7 @@ func newMachineWith(
 	host := app.Host{
 		Open: db.Open, Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: s.Runner,
 		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString, WorkspaceName: "vm:/shop", MaxInterruptions: maxInterruptions,
-		Works: true, Rights: rules.Rights(),
+		Works: true, Rights: rules.Rights(), Opened: db.Opened(),
 	}
 	if change != nil {
 		change(&host)

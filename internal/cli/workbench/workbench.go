@@ -158,6 +158,7 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	host := app.Host{
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, ScriptPlace: b.taskPlace,
 		MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, ScriptsConfirm: o.ScriptsConfirm,
+		Opened:      b.store.Opened(),
 		NoteHistory: o.NoteHistory(),
 		NotesFolder: o.NotesFolder, NotesLock: notesLock(), MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
 		Trusted: o.Trusted, Vectors: vectors, Rights: options.Rights,
