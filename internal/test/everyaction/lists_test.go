@@ -54,6 +54,7 @@ var notPaged = map[string]string{
 	"config.show.sources":              "the declared settings",
 	"config.show.unknown":              "settings of files, which are bounded",
 	"tools.find.results":               "the best; further ones answer less and less",
+	"tools.find.scripts":               "the best three; script.list has a cursor",
 	"tools.describe.tools":             "as many as names at most",
 	"tools.describe.errors":            "as many as names at most",
 	"tools.load.loaded":                "as many as names at most",
