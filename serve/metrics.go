@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/usage"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/lazy"
@@ -19,9 +21,11 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 	calls    *prometheus.CounterVec
+	byCaller *prometheus.CounterVec
 	legacy   *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	clients  usage.Clients // of legacy
+	callers  usage.Clients // of byCaller
 
 	lists, listHits, listTokens prometheus.Counter
 	describes, describeTokens   prometheus.Counter
@@ -34,6 +38,9 @@ func NewMetrics() *Metrics {
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "toolfold_calls_total", Help: "Calls by action and error code; an empty code is success.",
 		}, []string{"action", "code"}),
+		byCaller: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolfold_caller_calls_total", Help: "Calls of callers with a name, by error code; an empty code is success.",
+		}, []string{"caller", "code"}),
 		legacy: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "toolfold_legacy_calls_total", Help: "Calls by legacy name, and by the client that makes them.",
 		}, []string{"name", "client"}),
@@ -47,7 +54,7 @@ func NewMetrics() *Metrics {
 		describes:      counter("toolfold_describes_total", "Descriptions answered."),
 		describeTokens: counter("toolfold_describe_tokens_total", "Tokens of the descriptions answered, estimated."),
 	}
-	m.registry.MustRegister(m.calls, m.legacy, m.seconds, m.lists, m.listHits, m.listTokens, m.describes, m.describeTokens)
+	m.registry.MustRegister(m.calls, m.byCaller, m.legacy, m.seconds, m.lists, m.listHits, m.listTokens, m.describes, m.describeTokens)
 	return m
 }
 
@@ -106,6 +113,9 @@ func (m *Metrics) Calls(next call.Func) call.Func {
 			m.countDescription(answer.Content)
 		}
 		m.calls.WithLabelValues(action, code).Inc()
+		if caller := cmp.Or(callctx.Of[callctx.By](ctx).Caller, c.Origin.Caller); caller != "" {
+			m.byCaller.WithLabelValues(m.callers.Name(caller), code).Inc()
+		}
 		m.seconds.WithLabelValues(action).Observe(time.Since(start).Seconds())
 		return answer
 	}

@@ -4,10 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"os"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,7 +26,7 @@ const NotAudited = "AUDIT_UNAVAILABLE"
 func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 	return func(next call.Func) call.Func {
 		return func(ctx context.Context, c *call.Call) toolfold.Answer {
-			by := byOf(ctx, c.Origin)
+			by := audit.CallerOf(ctx, c.Origin)
 			switch {
 			case by == callctx.By{}:
 				return next(ctx, c)
@@ -79,29 +75,11 @@ func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 	}
 }
 
-// maxClient limits the recorded name of a client, in characters: clients choose it, and each of their calls has it.
-const maxClient = 100
-
-// byOf returns the caller of a call. For a call that a task makes, it is the caller of the call that became the task.
-// It is zero without a token and a name.
-func byOf(ctx context.Context, from toolfold.Origin) callctx.By {
-	if by := callctx.Of[callctx.By](ctx); by != (callctx.By{}) {
-		return by
-	}
-	if from.Token == "" && from.Caller == "" {
-		return callctx.By{}
-	}
-	return callctx.By{
-		Caller: from.Caller, Token: hex.EncodeToString([]byte(from.Token[:min(6, len(from.Token))])),
-		Client: shorten.To(strings.TrimPrefix(from.Client, from.Caller+" "), maxClient),
-	}
-}
-
 // entryOf describes a call that has not begun, without its caller.
 func entryOf(ctx context.Context, c *call.Call) audit.Entry {
 	sum := sha256.Sum256(c.Raw)
 	e := audit.Entry{
-		ID: uuid.Must(uuid.NewV7()).String(), Session: c.Origin.Session, Server: serverName(), Action: shorten.Quoted(c.Called()),
+		ID: uuid.Must(uuid.NewV7()).String(), Session: c.Origin.Session, Server: audit.Server(), Action: shorten.Quoted(c.Called()),
 		Arguments: hex.EncodeToString(sum[:]),
 	}
 	if c.Entry != nil {
@@ -112,12 +90,3 @@ func entryOf(ctx context.Context, c *call.Call) audit.Entry {
 	}
 	return e
 }
-
-// serverName is the host name and the process ID.
-var serverName = sync.OnceValue(func() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s/%d", host, os.Getpid())
-})

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/audit"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/serve"
@@ -57,7 +58,7 @@ func (k keeper) keep(ctx context.Context, call serve.TaskCall) (id string, err e
 		}
 	}
 	var by json.RawMessage
-	if from := byOf(ctx, toolfold.OriginOf(ctx)); from != (callctx.By{}) {
+	if from := audit.CallerOf(ctx, toolfold.OriginOf(ctx)); from != (callctx.By{}) {
 		by = ordered.MustJSON(from)
 	}
 	return service.Keep(ctx, task.Kept{

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -43,6 +44,20 @@ func TestAuditOfTokens(t *testing.T) {
 	ada("resources/read", `"uri":"toolfold://upstream/one/x:1"`)
 	ada("prompts/get", `"name":"one-hello"`)
 	ada("tools/call", callOf("script", `{"action":"run","code":"await memory.store({key: 'by-script', value: 1}); await memory.list({})"}`))
+	scrape, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(at, "/mcp")+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scrape.Header.Set("Authorization", "Bearer "+tokens["ada"])
+	figures, err := http.DefaultClient.Do(scrape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(figures.Body)
+	figures.Body.Close()
+	if !strings.Contains(string(text), "\ntoolfold_caller_calls_total{caller=\"bob\",code=\"PERMISSION_DENIED\"} 1\n") {
+		t.Errorf("%s", text)
+	}
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up.pay","arguments":{"until":"/never"},` +
 		strings.Replace(mcptest.ModernMeta, `"t"`, `"t\n2026-01-31"`, 1) + `}}`
 	cut, err := http.NewRequest(http.MethodPost, at, strings.NewReader(body))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,6 +129,9 @@ func termsOf(span trace.Span) (terms []string) {
 	for _, id := range span.Sessions {
 		terms = append(terms, sessionTerm+id)
 	}
+	if name := span.Attributes[trace.CallerAttribute]; name != "" {
+		terms = append(terms, callerTerm+strconv.QuoteToASCII(name))
+	}
 	if span.Task != "" {
 		terms = append(terms, taskTerm+span.Task)
 	}
@@ -138,6 +142,7 @@ func termsOf(span trace.Span) (terms []string) {
 const (
 	sessionTerm = "session "
 	taskTerm    = "task "
+	callerTerm  = "caller " // then the quoted name
 )
 
 func (t *traceRow) add(span trace.Span, size int) {
@@ -235,7 +240,8 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 		}
 	}
 	if q.Caller != "" {
-		picked = picked.and(`AND caller = ?`, []byte(q.Caller))
+		picked = picked.and(`AND (caller = ? OR id IN (SELECT trace_id FROM trace_terms WHERE term = ?))`, []byte(q.Caller),
+			callerTerm+strconv.QuoteToASCII(q.Caller))
 	}
 	if q.Workspace != "" {
 		picked = picked.and(`AND workspace = ?`, []byte(q.Workspace))

@@ -32,6 +32,9 @@ const (
 	ArgumentNamesAttribute = "toolfold.arguments.names" // JSON list of declared names; only if the call failed
 )
 
+// CallerAttribute is the attribute for the name of a span's caller; absent without a token and a name.
+const CallerAttribute = "enduser.id"
+
 // Interrupted is the code of a span whose process ended before the span did.
 const Interrupted = "INTERRUPTED"
 
@@ -111,13 +114,14 @@ type Trace struct {
 
 // Query selects traces. Empty and zero fields match all.
 type Query struct {
-	Status            string
-	Label             string // prefix of the label or of a word in it
-	Caller, Workspace string // exact
-	Session, Task     string // IDs in lower case
-	Error             string // part of the code or message of a failed span, ignoring case
-	MinDuration       time.Duration
-	Since, Until      time.Time // range of the start, without Until
+	Status        string
+	Label         string // prefix of the label or of a word in it
+	Caller        string // name of a span's caller, or the client of the first root; exact
+	Workspace     string // exact
+	Session, Task string // IDs in lower case
+	Error         string // part of the code or message of a failed span, ignoring case
+	MinDuration   time.Duration
+	Since, Until  time.Time // range of the start, without Until
 
 	Now       time.Time // for the duration of running traces
 	HeardFrom time.Time // processes that last reported before it have ended

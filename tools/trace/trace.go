@@ -15,7 +15,7 @@ var (
 	status    = toolfold.String{Name: "status", Doc: "Outcome.", Enum: []string{Success, Failure, Running}}
 	compareTo = toolfold.String{Name: "compareTo", Doc: "Trace ID of another run.", MinLen: 1, MaxLen: 100}
 	label     = toolfold.String{Name: "label", Doc: "Beginning of the label or of its target: memory., nightly.", MinLen: 1, MaxLen: 200}
-	caller    = toolfold.String{Name: "caller", Doc: "Client that called, as trace.get shows it.", MinLen: 1, MaxLen: 200}
+	caller    = toolfold.String{Name: "caller", Doc: "Name of the token, or client as trace.get shows it.", MinLen: 1, MaxLen: 200}
 	workspace = toolfold.String{Name: "workspace", Doc: "Workspace of the server that ran it.", MinLen: 1, MaxLen: 500}
 	sessionID = toolfold.UUID("sessionId", "Session that a call named or was part of.")
 	taskID    = toolfold.UUID("taskId", "Task that ran.")

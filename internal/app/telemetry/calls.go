@@ -123,6 +123,8 @@ type plainCall struct {
 	names             []string // argument names, if the call failed
 
 	capturedArguments, capturedResult string // empty if they are not recorded
+
+	caller []attribute.KeyValue // see callerAttributes
 }
 
 // SpanContext implements [oteltrace.Span].
@@ -133,7 +135,7 @@ func (s *plainCall) StartTime() time.Time { return s.start }
 
 // plainly records a call that runs nothing.
 func (t *Tracing) plainly(ctx context.Context, c *call.Call, around oteltrace.SpanContext, next call.Func) toolfold.Answer {
-	s := &plainCall{around: around, start: t.o.Now(), entry: c.Entry, arguments: sizeOf(c.Raw)}
+	s := &plainCall{around: around, start: t.o.Now(), entry: c.Entry, arguments: sizeOf(c.Raw), caller: callerAttributes(ctx)}
 	if c.Entry == nil || c.Entry.Legacy {
 		s.name = calledName(c)
 	}
@@ -180,6 +182,9 @@ func (s *plainCall) convert() trace.Span {
 	span.Arguments, span.Result = s.arguments, s.result
 	if s.entry != nil {
 		span.Kind, span.Label = trace.Call, s.entry.Action.FullName()
+	}
+	for _, kv := range s.caller {
+		set(&span, kv)
 	}
 	if s.name != "" {
 		set(&span, toolNameKey.String(s.name))

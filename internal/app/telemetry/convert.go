@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// Attributes of a call's span.
+// Attributes of spans.
 const (
 	actionKey          = attribute.Key("toolfold.action") // full name; absent if the called name is unknown
 	argumentsBytesKey  = attribute.Key("toolfold.arguments.bytes")
@@ -27,6 +27,9 @@ const (
 	argumentsKey       = attribute.Key(trace.ArgumentsAttribute)
 	argumentNamesKey   = attribute.Key(trace.ArgumentNamesAttribute)
 	resultKey          = attribute.Key("toolfold.result")
+	callerKey          = attribute.Key(trace.CallerAttribute)
+	sessionKey         = attribute.Key("session.id")          // the client's session; absent from 2026-07-28 on
+	replicaKey         = attribute.Key("service.instance.id") // host name and process ID
 )
 
 const (

@@ -26,6 +26,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/audit"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/system/clock"
 	"github.com/toolfold/toolfold/internal/text/redact"
@@ -128,8 +129,8 @@ func New(o Options) (*Tracing, error) {
 	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*trackedSpan{}}
 	t.timer = time.AfterFunc(time.Hour, t.storeBatch)
 	t.timer.Stop()
-	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, attribute.String("service.version", o.Version)),
-		resource.WithFromEnv())
+	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, attribute.String("service.version", o.Version),
+		replicaKey.String(audit.Server())), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
@@ -165,6 +166,7 @@ func (t *Tracing) Dropped() int64 {
 
 // OnStart implements [sdk.SpanProcessor].
 func (t *Tracing) OnStart(ctx context.Context, s sdk.ReadWriteSpan) {
+	s.SetAttributes(callerAttributes(ctx)...)
 	t.start(ctx, s, s.InstrumentationScope().Name != scopeName)
 }
 
@@ -184,6 +186,20 @@ func (t *Tracing) start(ctx context.Context, s span, ofRun bool) {
 	}
 	t.ran = t.ran || ofRun
 	t.arm()
+}
+
+// callerAttributes returns who a span belongs to: nothing without a token and a name.
+func callerAttributes(ctx context.Context) []attribute.KeyValue {
+	from := toolfold.OriginOf(ctx)
+	name := audit.NameOf(audit.CallerOf(ctx, from))
+	if name == "" {
+		return nil
+	}
+	list := []attribute.KeyValue{callerKey.String(name), replicaKey.String(audit.Server())}
+	if from.Session != "" {
+		list = append(list, sessionKey.String(from.Session))
+	}
+	return list
 }
 
 // end records an ended span.

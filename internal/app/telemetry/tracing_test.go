@@ -31,6 +31,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/app/telemetry"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/audit"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -349,6 +350,36 @@ func TestRunsAreFound(t *testing.T) {
 		json.RawMessage(`{"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}`))
 	if err == nil || !strings.Contains(err.Error(), "until is not after since") {
 		t.Errorf("until before since: %v", err)
+	}
+}
+
+// Each span of a caller with a token has its name and session: also in steps, and in the calls of a task that it made.
+func TestSpansOfCallers(t *testing.T) {
+	workflow := strings.Replace(slowWorkflow, "tool: slow", "tool: memory.list", 1)
+	b := newBench(t, map[string]string{".toolfold/workflows/nightly.yaml": workflow}, nil)
+	spans := func(caller string) (labels []string) {
+		for _, found := range do[trace.ListOut](t, b, "trace.list", `{"caller": "`+caller+`"}`).Traces {
+			for _, s := range do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+found.TraceID+`"}`).Spans {
+				label := s.Label
+				if s.Attributes[trace.CallerAttribute] != caller || s.Attributes["service.instance.id"] != audit.Server() {
+					label += " without a caller"
+				}
+				labels = append(labels, strings.TrimSpace(label+" "+s.Attributes["session.id"]))
+			}
+		}
+		return labels
+	}
+	ada := toolfold.Origin{Caller: "ada", Token: "adaadaada", Client: "ada a desk", Session: "s1"}
+	b.Runner.Call(callctx.With(t.Context(), ada), "workflow.run", json.RawMessage(`{"workflowId": "nightly"}`))
+	if got := spans("ada"); len(got) < 7 || strings.Count(strings.Join(got, "\n"), " s1") != len(got) ||
+		strings.Contains(strings.Join(got, "\n"), "without") {
+		t.Errorf("%q", got)
+	}
+	of := callctx.With(callctx.With(t.Context(), toolfold.Origin{Client: "a task"}), callctx.By{Caller: "bob", Recorded: true})
+	b.Runner.Call(of, "memory.list", json.RawMessage(`{}`))
+	b.Runner.Call(callctx.With(t.Context(), toolfold.Origin{Client: "bob"}), "memory.get", json.RawMessage(`{"key": "k"}`))
+	if diff := cmp.Diff([]string{"memory.get without a caller", "memory.list"}, spans("bob")); diff != "" {
+		t.Error(diff)
 	}
 }
 

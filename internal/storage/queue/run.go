@@ -113,10 +113,14 @@ func (s *activeWorker) traced(ctx context.Context, t task.Task, steps *journal) 
 	if tracer == nil {
 		tracer = otel.GetTracerProvider()
 	}
+	ctx, refused := s.asCaller(ctx, t)
 	ctx, span := tracer.Tracer(scopeName).Start(ctx, "task "+label, trace.WithNewRoot(), trace.WithAttributes(attributes...))
 	defer span.End()
 	s.options.Log.Info("a task begins", "task", t.ID, "name", t.Name, "runs", label, "attempt", t.Attempt)
-	answer := s.call(ctx, t, steps)
+	answer := refused
+	if answer.Err == nil {
+		answer = s.call(ctx, t, steps)
+	}
 	if text, _ := failureOf(answer); text != "" && !isLacking(answer) {
 		code, message, _ := strings.Cut(text, ": ")
 		span.SetAttributes(attribute.String("error.type", code))
@@ -132,21 +136,15 @@ const lacking = "LACKING"
 // scopeName is the instrumentation scope of the spans of tasks.
 const scopeName = "github.com/toolfold/toolfold/internal/engine/queue"
 
-// call runs the task's agent, workflow or action. A task without any of these completes at once.
-func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (answer toolfold.Answer) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.options.Log.Error("a task panicked", "task", t.ID, "panic", p, "stack", string(debug.Stack()))
-			answer = toolfold.Errorf(toolfold.Internal, "the call broke off; the worker's log has it under task %s", t.ID).Answer()
-		}
-	}()
+// asCaller returns the context for the calls of a task: with the rights of the submission, and who made a task call.
+func (s *activeWorker) asCaller(ctx context.Context, t task.Task) (_ context.Context, refused toolfold.Answer) {
 	caller, as := task.CallerOf(t)
 	from := toolfold.Origin{Client: cmp.Or(as, "a task")}
 	if t.Rights != "" {
 		var err error
 		if from.Rights, err = permission.Parse(t.Rights); err != nil {
 			s.options.Log.Error("reading the rights of a task", "task", t.ID, "err", err)
-			return toolfold.Errorf(toolfold.PermissionDenied,
+			return ctx, toolfold.Errorf(toolfold.PermissionDenied,
 				"the rights of who submitted the task cannot be read: a later toolfold wrote them").Answer()
 		}
 	}
@@ -155,10 +153,21 @@ func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (a
 		by := callctx.By{Recorded: true}
 		if err := json.Unmarshal(caller, &by); err != nil {
 			s.options.Log.Error("reading who made a task call", "task", t.ID, "err", err)
-			return toolfold.Errorf(toolfold.Internal, "who made the call cannot be read; the worker's log has it under task %s", t.ID).Answer()
+			return ctx, toolfold.Errorf(toolfold.Internal, "who made the call cannot be read; the worker's log has it under task %s", t.ID).Answer()
 		}
 		ctx = callctx.With(ctx, by)
 	}
+	return ctx, toolfold.Answer{}
+}
+
+// call runs the task's agent, workflow or action. A task without any of these completes at once.
+func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (answer toolfold.Answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.options.Log.Error("a task panicked", "task", t.ID, "panic", p, "stack", string(debug.Stack()))
+			answer = toolfold.Errorf(toolfold.Internal, "the call broke off; the worker's log has it under task %s", t.ID).Answer()
+		}
+	}()
 	if t.Refers() {
 		outcomes, err := s.ledger.Outcomes(ctx, t.Dependencies)
 		if err == nil {

@@ -195,6 +195,9 @@ func findTraces(t *testing.T, db *storage.DB) {
 	put("d", 4, func(s *trace.Span) { s.Status, s.End = trace.Running, time.Time{} })
 	put("e", 9, func(s *trace.Span) { s.Label, s.Status, s.End = "memory.store", trace.Running, time.Time{} })
 	put("f", 10, func(s *trace.Span) { s.Label = "mymemory.get" })
+	put("f", 10, func(s *trace.Span) {
+		s.ID, s.Root, s.Attributes = "child", false, map[string]string{trace.CallerAttribute: "äda \xff\x00"}
+	})
 	for _, test := range []struct {
 		name, ids string
 		q         trace.Query
@@ -205,6 +208,7 @@ func findTraces(t *testing.T, db *storage.DB) {
 		{"not a pattern", "", trace.Query{Label: "memory%"}},
 		{"middle of a word", "", trace.Query{Label: "ightly"}},
 		{"caller", "a", trace.Query{Caller: "Cläude 100%\x00"}},
+		{"caller of a span within", "f", trace.Query{Caller: "äda \xff\x00"}},
 		{"part of a caller", "", trace.Query{Caller: "Cläude"}},
 		{"workspace", "a", trace.Query{Workspace: "acme/shop"}},
 		{"session", "b", trace.Query{Session: "s1"}},
