@@ -95,6 +95,10 @@ type Host struct {
 	Tracer   oteltrace.TracerProvider
 	Recorded func(context.Context) error
 
+	// Record makes a change that is not a call, and records who made it, under the name of an action. Nil records
+	// nothing.
+	Record func(ctx context.Context, name string, arguments any, change func(context.Context) error) error
+
 	Metrics metric.Retention // zero keeps all points
 
 	// Opened is closed once the store is open: tools.find then finds saved scripts too. If nil, it finds only files.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/audit"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
@@ -54,8 +56,18 @@ func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 						WithHint("try again later; the server's log has the reason"))
 				}
 			}
+			if c.Entry != nil && c.Entry.Action.BecomesTask {
+				by.Call = string(ordered.MustJSON(e))
+				ctx = callctx.With(ctx, by)
+			}
 			answer := next(ctx, c)
-			if forwards && !changes && answer.Err == nil {
+			switch {
+			case forwards && !changes && answer.Err == nil:
+				return answer
+			case answer.TaskID != "" && by.Call != "": // TaskEnded records its end
+				if !changes {
+					log.Add(e)
+				}
 				return answer
 			}
 			e.Ended = now()
@@ -72,6 +84,20 @@ func Audit(log *audit.Log, now func() time.Time) call.Middleware {
 			}
 			return answer
 		}
+	}
+}
+
+// TaskEnded returns a function that records the end of a call that became a task, from the [callctx.By] of the task.
+// code is of its error, empty for success.
+func TaskEnded(log *audit.Log, now func() time.Time) func(by json.RawMessage, code string) {
+	return func(stored json.RawMessage, code string) {
+		var by callctx.By
+		var e audit.Entry
+		if json.Unmarshal(stored, &by) != nil || json.Unmarshal([]byte(by.Call), &e) != nil {
+			return // a version without such ends stored it
+		}
+		e.Ended, e.Code, e.Server = now(), code, audit.Server()
+		_ = log.Write(e) // it is logged, and stored later
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 func (h Host) Tasks() serve.Tasks { return h.keeper() }
 
 func (h Host) keeper() keeper {
-	return keeper{open: openStore(h, h.tasks), caller: h.Caller, rights: h.Rights, works: h.Works}
+	return keeper{open: openStore(h, h.tasks), caller: h.Caller, rights: h.Rights, works: h.Works, record: h.Record}
 }
 
 // keeper implements [serve.Tasks].
@@ -33,6 +33,8 @@ type keeper struct {
 	caller *call.Runner
 	rights *toolfold.Rights // of all callers
 	works  bool
+
+	record func(ctx context.Context, name string, arguments any, change func(context.Context) error) error // see [Host]
 }
 
 // Keep implements [serve.Tasks]. It does not keep a call that no task can run: that call runs
@@ -159,7 +161,11 @@ func (k keeper) Cancel(ctx context.Context, id string) error {
 		return toolfold.Errorf(toolfold.PermissionDenied, "the task was kept for a caller with other rights than yours").
 			WithHint("%s ends tasks of other callers, and is not among your rights", cancel)
 	}
-	return service.Stop(ctx, id)
+	stop := func(ctx context.Context) error { return service.Stop(ctx, id) }
+	if k.record == nil {
+		return stop(ctx)
+	}
+	return k.record(ctx, cancel, map[string]string{"taskId": id}, stop)
 }
 
 // Answer implements [serve.Tasks]. It is only for callers with the rights that the call was kept

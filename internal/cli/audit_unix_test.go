@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,4 +110,71 @@ func TestAuditOfTokens(t *testing.T) {
 			t.Errorf("%s: %s", args, got)
 		}
 	}
+}
+
+// A call that became a task ends in the audit when its task does, cancelling it is recorded, and so is who changed
+// servers on the page.
+func TestAuditBeyondCalls(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, store string) {
+		m := newSandbox(t)
+		m.store = store
+		config := filepath.Join(m.home, "config", "toolfold", "config.json")
+		servers := `{"upstreams":{"up":{"command":"slow-mcp","args":[%q]},"one":{"command":"small-mcp","args":[%q]}}}`
+		for _, text := range []string{"one", "two"} { // changed definitions are held back
+			m.write(t, config, fmt.Sprintf(servers, filepath.Join(m.home, "calls"), text))
+			m.learn(t)
+		}
+		p, base, tokens := m.network(t, "--store="+store)
+		shown := func(caller string) string {
+			t.Helper()
+			out, err := m.command(t, "audit", "--caller="+caller).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			return regexp.MustCompile(`  +`).ReplaceAllString(string(out), "  ")
+		}
+		h := mcptest.To(t, base+"/mcp")
+		ask := func(method, name, params string) string {
+			meta := strings.Replace(mcptest.ModernMeta, `Capabilities":{}`, `Capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, 1)
+			answer, _ := h.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,%s}}`, method, params, meta),
+				"Authorization", "Bearer "+tokens["agent"], "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
+			return answer
+		}
+		call := func(tool, until string) (task string) {
+			answer := ask("tools/call", "up."+tool, callOf("up."+tool, fmt.Sprintf(`{"until":%q}`, until)))
+			found := regexp.MustCompile(`"taskId":"([^"]+)"`).FindStringSubmatch(answer)
+			if found == nil {
+				t.Fatalf("the call is no task: %s", answer)
+			}
+			return found[1]
+		}
+		release := filepath.Join(m.home, "release")
+		done, cancelled := call("fail", release), call("send", "/never")
+		testwait.Until(t, "the calls are recorded", func() bool { return strings.Count(shown("agent"), "no end") == 2 })
+		m.write(t, release, "")
+		testwait.Until(t, "a task ends", func() bool {
+			return strings.Contains(ask("tasks/get", done, fmt.Sprintf(`"taskId":%q`, done)), `"completed"`)
+		})
+		ask("tasks/cancel", cancelled, fmt.Sprintf(`"taskId":%q`, cancelled))
+		testwait.Until(t, "both ends are recorded", func() bool { return !strings.Contains(shown("agent"), "no end") })
+		for _, want := range []string{"agent  up.fail  UPSTREAM_ERROR", "agent  up.send  CANCELLED", "agent  task.cancel  done"} {
+			if strings.Count(shown("agent"), want) != 1 {
+				t.Errorf("want %q once in\n%s", want, shown("agent"))
+			}
+		}
+
+		b := networkBrowser(t, base)
+		page := b.press(b.get("/servers/one", http.StatusOK), "log in", url.Values{"token": {tokens["me"]}}, http.StatusOK)
+		page = b.press(page, "approve get_item", nil, http.StatusOK)
+		page = b.press(page, "restart", nil, http.StatusOK)
+		b.press(page, "disable", nil, http.StatusOK)
+		for _, want := range []string{"me  upstream.approve  done", "me  upstream.restart  done", "me  upstream.disable  done"} {
+			if strings.Count(shown("me"), want) != 1 {
+				t.Errorf("want %q once in\n%s", want, shown("me"))
+			}
+		}
+		p.signal(t, os.Interrupt)
+		<-p.ended
+	})
 }

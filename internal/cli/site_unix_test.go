@@ -16,9 +16,9 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// network serves over HTTP with the tokens of "me", an admin, and "agent". The store is in memory: only this process
-// has it.
-func (m sandbox) network(t *testing.T) (p process, base string, tokens map[string]string) {
+// network serves over HTTP with the tokens of "me", an admin, and "agent". The store is in memory, unless flags
+// name another one: only this process has it.
+func (m sandbox) network(t *testing.T, flags ...string) (p process, base string, tokens map[string]string) {
 	t.Helper()
 	tokens = map[string]string{}
 	for name, flags := range map[string][]string{"me": {"--admin"}, "agent": nil} {
@@ -28,7 +28,7 @@ func (m sandbox) network(t *testing.T) (p process, base string, tokens map[strin
 		}
 		tokens[name] = strings.TrimSpace(string(out))
 	}
-	p = start(t, m.command(t, "serve", "--http=:0", "--store=memory:", "--workspace=."), nil)
+	p = start(t, m.command(t, append([]string{"serve", "--http=:0", "--store=memory:", "--workspace=."}, flags...)...), nil)
 	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
 	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
 	at, _, _ = strings.Cut(at, "\n")

@@ -7,6 +7,10 @@ type By struct {
 	Token  string `json:"token,omitempty"`  // beginning of the token's SHA-256, in hexadecimal digits
 	Client string `json:"client,omitempty"` // as the client calls itself
 
+	// Call is the audit's entry of the call that may become a task, in JSON; empty for other calls. The end of the
+	// task completes it.
+	Call string `json:"call,omitempty"`
+
 	// Recorded reports whether the call of ctx is the kept one, which was recorded when it was kept.
 	Recorded bool `json:"-"`
 }

@@ -50,7 +50,7 @@ func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
 		p := &Page{
 			machine: newMachine(c), call: caller(bench), version: "bench", log: slog.New(slog.DiscardHandler), now: time.Now,
 			stored: func() bool { return true }, activity: bench.Activity, called: bench.Called, asks: bench, storeMark: bench.Mark,
-			definitions: bench.Definitions, tools: func() (toolbox, error) { return bench, nil },
+			definitions: bench.Definitions, record: bench.Change, tools: func() (toolbox, error) { return bench, nil },
 		}
 		p.live = newLive(p.log, p.mark)
 		defer p.live.close()

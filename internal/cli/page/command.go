@@ -59,7 +59,7 @@ func pageAction(c *cli.Context) error {
 		log: env.Of(c).Log(), now: time.Now,
 		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity, called: b.Called, asks: b, storeMark: b.Mark,
 		definitions: b.Definitions, tools: func() (toolbox, error) { return b, nil },
-		scriptRun: b.ScriptRun, patience: patience, restart: servers.Restart, process: servers.Process, logIn: servers.LogIn,
+		record: b.Change, scriptRun: b.ScriptRun, patience: patience, restart: servers.Restart, process: servers.Process, logIn: servers.LogIn,
 	}
 	p.live = newLive(p.log, p.mark)
 	p.routes()

@@ -80,6 +80,9 @@ func onNetwork(t *testing.T, tokens bool) (n *network, stop func()) {
 		asks:        &asked{open: []task.Question{form(`{}`)}},
 		definitions: func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil },
 		storeMark:   func(context.Context) (string, error) { return "", nil },
+		record: func(ctx context.Context, _ string, _ any, change func(context.Context) error) error {
+			return change(ctx)
+		},
 	}
 	n.live = newLive(n.log, n.mark)
 	h := serve.HTTP{Addr: "127.0.0.1:0", Hosts: []string{"tools.example"}, Drain: time.Hour}

@@ -10,6 +10,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -56,10 +57,12 @@ type Page struct {
 	definitions func(ctx context.Context, taskID string) (map[string]json.RawMessage, error)
 	// scriptRun returns the journal of a task that runs a script.
 	scriptRun func(ctx context.Context, taskID, source string) (workbench.ScriptRun, error)
-	tools     func() (toolbox, error)
-	previews  onces         // of calls of tools, which confirm a call each
-	patience  time.Duration // see [patience]
-	live      *live         // reads mark
+	// record makes a change that is not a call, and records the user who made it.
+	record   func(ctx context.Context, name string, arguments any, change func(context.Context) error) error
+	tools    func() (toolbox, error)
+	previews onces         // of calls of tools, which confirm a call each
+	patience time.Duration // see [patience]
+	live     *live         // reads mark
 	// storeMark returns another text after each change of the store.
 	storeMark func(context.Context) (string, error)
 	version   string
@@ -84,8 +87,8 @@ func (p *Page) routes() {
 	mux.HandleFunc("POST /servers/{name}/restart", p.restartServer)
 	mux.HandleFunc("POST /servers/{name}/login", p.logInAt)
 	mux.HandleFunc("GET /servers/{name}/restart", toServer) // the address of a view with what a restart did
-	mux.HandleFunc("POST /servers/{name}/approve", p.decide("approved", (*gateway.Gateway).Approve))
-	mux.HandleFunc("POST /servers/{name}/reject", p.decide("rejected", (*gateway.Gateway).Reject))
+	mux.HandleFunc("POST /servers/{name}/approve", p.decide("approve", "approved", (*gateway.Gateway).Approve))
+	mux.HandleFunc("POST /servers/{name}/reject", p.decide("reject", "rejected", (*gateway.Gateway).Reject))
 	mux.HandleFunc("GET /tools", p.show("actions", p.own))
 	mux.HandleFunc("GET /tools/{name}", p.show("tool", p.tool))
 	mux.HandleFunc("POST /tools/{name}", p.try)
@@ -150,6 +153,17 @@ func (p *Page) change(do func(*http.Request) error) http.HandlerFunc {
 		}
 		http.Redirect(w, r, local(r.PostFormValue("back")), http.StatusSeeOther)
 	}
+}
+
+// byUser makes a change that is not a call, and records which user made it, with the form's fields.
+func (p *Page) byUser(r *http.Request, name string, change func(context.Context) error) error {
+	arguments := map[string]string{"of": cmp.Or(r.PathValue("name"), r.PathValue("id"))}
+	for field := range r.PostForm {
+		if field != "form" && field != "back" {
+			arguments[field] = r.PostFormValue(field)
+		}
+	}
+	return p.record(asUser(r.Context()), name, arguments, change)
 }
 
 // errNotFound reports that nothing has the requested name.

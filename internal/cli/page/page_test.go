@@ -41,6 +41,9 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 	p.called = func(context.Context) (called storage.Called, err error) { return called, nil }
 	p.process = func(context.Context, *settings.Options, string) (string, error) { return "process 7", nil }
 	p.scriptRun = func(context.Context, string, string) (run workbench.ScriptRun, err error) { return run, nil }
+	p.record = func(ctx context.Context, _ string, _ any, change func(context.Context) error) error {
+		return change(ctx)
+	}
 	p.tools = func() (toolbox, error) { return &triedTools{}, nil }
 	p.live, p.storeMark = newLive(p.log, p.mark), func(context.Context) (string, error) { return "", nil }
 	t.Cleanup(p.live.close)

@@ -405,7 +405,10 @@ func (p *Page) answer(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, errNotFound)
 		return
 	}
-	if err := p.asks.Answer(r.Context(), r.PathValue("id"), v.Questions[at].Key, answer); err != nil {
+	err = p.byUser(r, "task.answer", func(ctx context.Context) error {
+		return p.asks.Answer(ctx, r.PathValue("id"), v.Questions[at].Key, answer)
+	})
+	if err != nil {
 		p.fail(w, r, conflict{err})
 		return
 	}

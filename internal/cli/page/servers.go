@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -150,7 +151,11 @@ func (p *Page) restartServer(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	effect, err := p.restart(r.Context(), options, s.Name)
+	effect := ""
+	err = p.byUser(r, "upstream.restart", func(ctx context.Context) (err error) {
+		effect, err = p.restart(ctx, options, s.Name)
+		return err
+	})
 	if err != nil {
 		p.fail(w, r, conflict{err})
 		return
@@ -180,11 +185,17 @@ func (p *Page) switchServer(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return servers.Switch(r.Context(), options, s.Name, r.PostFormValue("to") == "on") // it may wait for another command
+	name, on := "upstream.disable", r.PostFormValue("to") == "on"
+	if on {
+		name = "upstream.enable"
+	}
+	return p.byUser(r, name, func(ctx context.Context) error {
+		return servers.Switch(ctx, options, s.Name, on) // it may wait for another command
+	})
 }
 
 // decide returns the handler that approves or rejects one held tool, if its definition is still the one that was shown.
-func (p *Page) decide(done string, take func(*gateway.Gateway, string, ...gateway.HeldTool) ([]string, error)) http.HandlerFunc {
+func (p *Page) decide(name, done string, take func(*gateway.Gateway, string, ...gateway.HeldTool) ([]string, error)) http.HandlerFunc {
 	return p.change(func(r *http.Request) error {
 		s, err := p.find(r)
 		if err != nil {
@@ -198,8 +209,10 @@ func (p *Page) decide(done string, take func(*gateway.Gateway, string, ...gatewa
 			for _, h := range held {
 				shown := []gateway.HeldTool{h}
 				if h.Name == r.PostFormValue("tool") && gateway.DigestOf(shown) == r.PostFormValue("digest") {
-					_, err := take(g, s.Name, shown...)
-					return err
+					return p.byUser(r, "upstream."+name, func(context.Context) error {
+						_, err := take(g, s.Name, shown...)
+						return err
+					})
 				}
 			}
 			return conflict{fmt.Errorf("nothing is %s: %s has changed since, or is not held back any more; look at %s again",

@@ -33,7 +33,7 @@ func (b *Workbench) Work(ctx context.Context, grace time.Duration) error {
 		return db.Work()
 	}
 	err := queue.New(open, b.Runner, queue.Options{
-		Workspace: b.taskPlace, Retention: b.retention, Tracer: b.tracing.Provider(), Grace: grace, Log: b.log,
+		Workspace: b.taskPlace, Retention: b.retention, Tracer: b.tracing.Provider(), Grace: grace, Ended: b.taskEnded, Log: b.log,
 	}).Work(ctx)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil

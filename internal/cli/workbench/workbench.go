@@ -4,8 +4,11 @@ package workbench
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/app/offer"
@@ -29,6 +33,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/clock"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/ability"
@@ -46,10 +51,11 @@ type Workbench struct {
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
-	audit     *audit.Log       // nil = no audit
-	audited   call.Middleware  // records who called what
-	tasks     serve.Tasks      // for clients that accept a task as answer
-	rights    *toolfold.Rights // of all callers; nil = all
+	audit     *audit.Log                            // nil = no audit
+	audited   call.Middleware                       // records who called what
+	taskEnded func(by json.RawMessage, code string) // records the end of a call that became a task; nil = no audit
+	tasks     serve.Tasks                           // for clients that accept a task as answer
+	rights    *toolfold.Rights                      // of all callers; nil = all
 	offer     offer.Offer
 	server    atomic.Pointer[serve.Server] // set once it serves
 	gateway   *gateway.Gateway             // to the other servers; nil without any
@@ -162,7 +168,7 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 		NoteHistory: o.NoteHistory(),
 		NotesFolder: o.NotesFolder, NotesLock: notesLock(), MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
 		Trusted: o.Trusted, Vectors: vectors, Rights: options.Rights,
-		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
+		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush, Record: b.Change,
 		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, GatewayOnly: o.GatewayOnly(), Works: o.Worker,
 		Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	}
@@ -281,7 +287,31 @@ func (b *Workbench) auditFor(days int) call.Middleware {
 		},
 		Days: days, Log: b.log, Now: now,
 	})
+	b.taskEnded = app.TaskEnded(b.audit, now)
 	return app.Audit(b.audit, now)
+}
+
+// Change makes a change that is not a call, and records it as if the caller of ctx had called a name, such as
+// upstream.approve. The change is not made if it cannot be recorded.
+func (b *Workbench) Change(ctx context.Context, name string, arguments any, change func(context.Context) error) error {
+	family, action, _ := strings.Cut(name, ".")
+	e := entry.New(&toolfold.Action{Name: action, Effect: toolfold.Sets, Family: &toolfold.Family{Name: family}}, name)
+	var failed error
+	answer := b.audited(func(ctx context.Context, _ *call.Call) toolfold.Answer {
+		failed = change(ctx)
+		refused, known := errors.AsType[*toolfold.Error](failed)
+		switch {
+		case failed == nil:
+			return toolfold.Answer{}
+		case !known:
+			refused = toolfold.Errorf(toolfold.Internal, "%v", failed)
+		}
+		return refused.Answer()
+	})(ctx, &call.Call{Name: name, Raw: ordered.MustJSON(arguments), Entry: e, Origin: toolfold.OriginOf(ctx)})
+	if failed == nil && answer.Err != nil {
+		return answer.Err
+	}
+	return failed
 }
 
 // Close stores everything pending, and closes the store.

@@ -75,6 +75,7 @@ func (s *activeWorker) run(ctx, within context.Context, t task.Task) {
 	case <-late:
 		s.report(ctx, run)
 		s.finish(ctx, Ending{Run: run, Status: task.TimedOut, Error: outOfTime(t)})
+		s.endCall(t, task.TimedOut, toolfold.Answer{})
 		s.keepOutput(ctx, t, <-answered)
 	}
 }
@@ -297,6 +298,29 @@ func (s *activeWorker) record(ctx context.Context, t task.Task, answer toolfold.
 	if !s.finish(ctx, e) {
 		s.keepOutput(ctx, t, answer) // a forced cancellation
 	}
+	if e.RetryAt.IsZero() {
+		s.endCall(t, e.Status, answer)
+	}
+}
+
+// endCall reports the end of a client's call that became a task.
+func (s *activeWorker) endCall(t task.Task, status string, answer toolfold.Answer) {
+	by := task.ByOf(t)
+	if by == nil || s.options.Ended == nil {
+		return
+	}
+	code := ""
+	switch {
+	case status == task.TimedOut:
+		code = toolfold.TimedOut
+	case status == task.Cancelled:
+		code = toolfold.Cancelled
+	case answer.Err != nil:
+		code = answer.Err.Code
+	case answer.Failed:
+		code = "FAILED"
+	}
+	s.options.Ended(by, code)
 }
 
 // outputOf returns the stored output of an answer. For a task call of another server's tool it

@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,6 +50,10 @@ type Options struct {
 
 	// Retention limits the time that ended tasks are stored; zero = no limit.
 	Retention time.Duration
+
+	// Ended is called when a client's call that became a task has ended, with [task.Kept.By] and the code of its
+	// error, empty for success. Nil = no calls.
+	Ended func(by json.RawMessage, code string)
 
 	Tracer trace.TracerProvider // of the spans of tasks; nil = the global provider
 	Now    func() time.Time     // nil = time.Now
