@@ -133,6 +133,11 @@ type Options struct {
 	// 2026-07-28 ask for roots: they keep the answer, and would use it for calls of other clients too.
 	OneClient bool
 
+	// Hold binds a client session to this process before servers start a process for it, see [Upstream.Isolated],
+	// until release is called. An error means that another process has it, and refuses the call. Nil = no other
+	// process continues a client session.
+	Hold func(ctx context.Context, session string) (release func(), err error)
+
 	// Around wraps prompt and resource requests, so that they can be recorded like calls. a is the
 	// action that stands for the request in rules. If it is nil, run is called directly.
 	Around func(ctx context.Context, a *toolfold.Action, params json.RawMessage, run Request) (json.RawMessage, error)

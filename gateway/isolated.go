@@ -30,7 +30,8 @@ type sessionPool struct {
 	idle  time.Duration // time without a call after which a session ends
 	open  func(context.Context, upstream.Client) (Session, error)
 	asks  upstream.Client
-	life  context.Context // ends on Close
+	hold  func(ctx context.Context, session string) (release func(), err error) // see [Options.Hold]; nil = sessions are of this process
+	life  context.Context                                                       // ends on Close
 	stop  context.CancelFunc
 	work  sync.WaitGroup
 
@@ -51,13 +52,15 @@ type member struct {
 	started chan struct{} // closed once session or err is set
 	session Session
 	err     error
+	release func()                  // ends the hold of the client session; nil = no hold
 	calls   map[*upstream.Call]bool // running calls
 	idle    *time.Timer             // ends the member; stopped while calls run
 }
 
-func newSessionPool(u Upstream, open func(context.Context, upstream.Client) (Session, error), asks upstream.Client) *sessionPool {
+func newSessionPool(u Upstream, open func(context.Context, upstream.Client) (Session, error), asks upstream.Client,
+	hold func(context.Context, string) (func(), error)) *sessionPool {
 	s := &sessionPool{
-		name: u.Name, limit: u.MaxSessions, idle: u.SessionIdle, open: open, asks: asks,
+		name: u.Name, limit: u.MaxSessions, idle: u.SessionIdle, open: open, asks: asks, hold: hold,
 		members: map[owner]*member{}, ended: map[owner]string{}, watched: map[string]bool{},
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
@@ -100,6 +103,9 @@ func (s *sessionPool) Call(ctx context.Context, c upstream.Call) (json.RawMessag
 	case <-m.started:
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+	if refused, is := errors.AsType[*toolfold.Error](m.err); is {
+		return nil, refused
 	}
 	if m.err != nil {
 		return nil, &upstream.LostAnswerError{Why: m.err.Error()}
@@ -167,6 +173,17 @@ func (s *sessionPool) leave(m *member, c *upstream.Call) {
 // start begins the session of a member. It declares roots only for a client session, because roots
 // belong to one client.
 func (s *sessionPool) start(of owner, m *member) {
+	if s.hold != nil && of.session != "" {
+		if m.release, m.err = s.hold(s.life, of.session); m.err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.members[of] == m {
+				delete(s.members, of)
+			}
+			close(m.started)
+			return
+		}
+	}
 	c := s.asks
 	c.Ask = func(taken context.Context, q upstream.Question) (json.RawMessage, error) { return s.ask(m, taken, q) }
 	if of.session != "" {
@@ -188,10 +205,12 @@ func (s *sessionPool) start(of owner, m *member) {
 	close(m.started)
 	s.mu.Unlock()
 	if m.err != nil {
+		m.letGo()
 		return
 	}
 	if ended {
 		m.session.Close()
+		m.letGo()
 		return
 	}
 	s.work.Go(func() {
@@ -262,8 +281,16 @@ func (m *member) close() {
 	case <-m.started: // otherwise start notices the removal
 		if m.err == nil {
 			m.session.Close()
+			m.letGo()
 		}
 	default:
+	}
+}
+
+// letGo ends the hold of the client session.
+func (m *member) letGo() {
+	if m.release != nil {
+		m.release()
 	}
 }
 

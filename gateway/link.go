@@ -295,7 +295,7 @@ func (l *link) connect() {
 // [sessionPool].
 func (l *link) begin(ctx context.Context, c upstream.Client) (Session, error) {
 	if l.perSession() {
-		return newSessionPool(l.Upstream, l.reach, c), nil
+		return newSessionPool(l.Upstream, l.reach, c, l.gateway.options.Hold), nil
 	}
 	return l.reach(ctx, c)
 }

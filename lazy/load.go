@@ -17,7 +17,7 @@ import (
 // that sessions loaded. It is safe for concurrent use.
 type Discovery struct {
 	view   func(*toolfold.Rights) *View
-	onGrow func(context.Context)
+	onGrow func(context.Context, []string)
 
 	files    Files // nil = no files for results
 	now      func() time.Time
@@ -31,8 +31,8 @@ type Discovery struct {
 }
 
 // NewDiscovery returns the discovery of a surface. View returns the current view for a caller with
-// these rights. OnGrow is called when a call adds tools to its session's list.
-func NewDiscovery(view func(*toolfold.Rights) *View, onGrow func(context.Context)) *Discovery {
+// these rights. OnGrow is called when a call adds tools to its session's list, with their names.
+func NewDiscovery(view func(*toolfold.Rights) *View, onGrow func(context.Context, []string)) *Discovery {
 	return &Discovery{view: view, onGrow: onGrow, now: time.Now, loaded: map[string][]string{}}
 }
 
@@ -93,8 +93,14 @@ func (d *Discovery) Load(ctx context.Context, name string) ([]ListedTool, *toolf
 	for i, t := range list {
 		definitions[i] = show(t, Full)
 	}
-	if d.Grows(ctx) && d.add(toolfold.OriginOf(ctx).Session, definitions) {
-		d.onGrow(ctx)
+	if d.Grows(ctx) {
+		names := make([]string, len(definitions))
+		for i, l := range definitions {
+			names[i] = l.Name
+		}
+		if added := d.add(toolfold.OriginOf(ctx).Session, names); len(added) > 0 {
+			d.onGrow(ctx, added)
+		}
 	}
 	return definitions, nil
 }
@@ -122,17 +128,22 @@ func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 	return "they are not listed: call " + form
 }
 
-// add adds tools to what a session loaded and reports whether any is new.
-func (d *Discovery) add(session string, list []ListedTool) (changed bool) {
+// Restore adds tools that a session loaded in another process, by name, and reports whether any is new.
+func (d *Discovery) Restore(session string, names []string) bool {
+	return len(d.add(session, names)) > 0
+}
+
+// add adds tools to what a session loaded and returns the new ones.
+func (d *Discovery) add(session string, names []string) (added []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, l := range list {
-		if !slices.Contains(d.loaded[session], l.Name) {
-			d.loaded[session] = append(d.loaded[session], l.Name)
-			changed = true
+	for _, name := range names {
+		if !slices.Contains(d.loaded[session], name) {
+			d.loaded[session] = append(d.loaded[session], name)
+			added = append(added, name)
 		}
 	}
-	return changed
+	return added
 }
 
 // Drop forgets a session that has ended.

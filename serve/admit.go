@@ -134,9 +134,9 @@ func onAdmission(ctx context.Context, _ any, _ mcp.MCPMethod, _ any) {
 }
 
 // onInitialize is called by mcp-go after it has answered initialize.
-func onInitialize(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+func onInitialize(ctx context.Context, _ any, message *mcp.InitializeRequest, _ *mcp.InitializeResult) {
 	if r := requestOf(ctx); r != nil && r.onSession != nil {
-		r.onSession(server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo))
+		r.onSession(server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo), message)
 	}
 }
 

@@ -132,9 +132,10 @@ func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []strin
 	site func(http.Handler, Login) http.Handler) (*web, http.Handler) {
 	w := &web{Server: s, sessions: newSessions(s.limits.Sessions, time.Now), drain: newDrain()}
 	w.streamable = server.NewStreamableHTTPServer(s.mcp,
-		server.WithSessionIdManager(w.sessions),
+		server.WithSessionIdManagerResolver(w.sessions),
 		server.WithStreamableHTTPLogger(slog.New(&discreetHandler{s.log.Handler()})),
 	)
+	w.share = &share{web: w, store: s.shared}
 	w.sessions.end = w.endSession
 	w.sessions.onEnd = s.onSessionEnd
 	mux := http.NewServeMux()
@@ -172,6 +173,7 @@ type web struct {
 	*Server
 	streamable *server.StreamableHTTPServer
 	sessions   *sessions
+	share      *share
 	drain      *drain
 	bodies     atomic.Int64 // body bytes of the open requests
 }
@@ -186,16 +188,25 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	if !modern && (r.Method == http.MethodGet || r.Method == http.MethodDelete) {
 		id := r.Header.Get(server.HeaderKeySessionID)
-		session := s.sessions.enter(id, callerOf(ctx))
+		session, err := s.share.enter(ctx, id, callerOf(ctx))
 		if id == "" {
 			http.Error(w, namesNoSession, http.StatusBadRequest)
 			return
 		}
-		if session == nil {
+		if err == nil && session != nil && r.Method == http.MethodDelete {
+			defer s.sessions.leave(session)
+			err = s.share.end(ctx, session)
+		}
+		switch {
+		case err != nil:
+			refuseSession(w)
+			return
+		case session == nil:
 			http.Error(w, noSession, http.StatusNotFound)
 			return
+		case r.Method == http.MethodGet:
+			defer s.sessions.leave(session)
 		}
-		defer s.sessions.leave(session)
 		if r.Method == http.MethodGet { // a stream ends with its session
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
@@ -211,6 +222,12 @@ const (
 	noSession      = "there is no such session: begin one with initialize"
 	namesNoSession = "the header " + server.HeaderKeySessionID + " is missing: begin a session with initialize"
 )
+
+// refuseSession answers a request whose session cannot be looked up now.
+func refuseSession(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "5")
+	http.Error(w, "the session cannot be looked up now: send the request again in a moment", http.StatusServiceUnavailable)
+}
 
 func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 	body, err := s.body(w, from)
@@ -234,7 +251,11 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 	defer cancel(nil)
 	r.cancel = cancel
 	if id := from.Header.Get(server.HeaderKeySessionID); id != "" && !modern && r.method != mcp.MethodInitialize {
-		session := s.sessions.enter(id, r.caller)
+		session, err := s.share.enter(ctx, id, r.caller)
+		if err != nil {
+			refuseSession(w)
+			return
+		}
 		if session == nil {
 			http.Error(w, noSession, http.StatusNotFound)
 			return
@@ -294,7 +315,10 @@ func ofSession(status int, header http.Header) bool {
 
 func (t *postTransport) pass(ctx context.Context, message []byte) {
 	r, s := t.request, t.sessions
-	r.onSession = func(session server.SessionWithClientInfo) { s.own(session, r.caller) }
+	r.onSession = func(session server.SessionWithClientInfo, message *mcp.InitializeRequest) {
+		s.own(session, r.caller)
+		t.share.begin(ctx, session.SessionID(), r.caller, message)
+	}
 	t.streamable.Handle(&response{ResponseWriter: t.w, sessionless: t.sessionless()}, &server.HTTPRequest{
 		Method: t.from.Method, URL: t.from.URL, Header: t.from.Header, Body: message, Context: ctx,
 	})

@@ -165,9 +165,10 @@ func (s *Server) listTools(ctx context.Context, detail string) toolList {
 }
 
 // tellGrown notifies the session of a call that its list of tools has grown.
-func (s *Server) tellGrown(ctx context.Context) {
+func (s *Server) tellGrown(ctx context.Context, tools []string) {
 	if r := requestOf(ctx); r != nil && r.session != nil {
 		s.grown.Store(r.session.SessionID(), true)
+		s.shareLoaded(ctx, r.session.SessionID(), tools)
 		r.notify(mcp.MethodNotificationToolsListChanged, ordered.Map{})
 	}
 }

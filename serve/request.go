@@ -36,7 +36,7 @@ type request struct {
 	questions *questions // sent to the client of the session; nil without a session
 
 	// onSession is called with the session that initialize begins; nil on stdio.
-	onSession func(server.SessionWithClientInfo)
+	onSession func(server.SessionWithClientInfo, *mcp.InitializeRequest)
 
 	ownMethod  *method    // how it is answered here; nil if mcp-go answers it
 	admission  *admission // set once mcp-go has admitted the request

@@ -88,6 +88,10 @@ type Options struct {
 	// kind is offered only if Prompts or Resources is not nil. Nil = no other servers.
 	Others Others
 
+	// Sessions stores sessions over HTTP of protocols up to 2025-11-25 for all servers that use it. Nil = a session
+	// stays with the server that began it.
+	Sessions SharedSessions
+
 	// SessionEnded is called when a session over HTTP has ended, with its id in [toolfold.Origin]. May be nil.
 	SessionEnded func(id string)
 
@@ -187,6 +191,7 @@ type Server struct {
 	skills       func(context.Context) ([]Skill, error)
 	others       Others // nil = no other servers
 	answerLink   func(id string) content.Link
+	shared       SharedSessions       // nil = sessions stay in this process
 	onSessionEnd func(session string) // see [Options.SessionEnded]
 	watches      watches
 
@@ -326,8 +331,8 @@ func New(o Options) (*Server, error) {
 		loads: o.AlwaysLoad, hints: o.SearchHints,
 		waits: usualPatience,
 		calls: newCalls(limits), methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
-		skills: o.Skills, others: o.Others, answerLink: o.AnswerLink, onSessionEnd: o.SessionEnded, instructions: o.InstructionsFor,
-		authorize: o.Authorize, protected: o.Protected,
+		skills: o.Skills, others: o.Others, answerLink: o.AnswerLink, shared: o.Sessions, onSessionEnd: o.SessionEnded,
+		instructions: o.InstructionsFor, authorize: o.Authorize, protected: o.Protected,
 		pendingCalls: pendingCalls{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {
@@ -346,6 +351,7 @@ func New(o Options) (*Server, error) {
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, result *mcp.DiscoverResult) {
 		s.instruct(ctx, &result.Instructions)
 	})
+	hooks.AddAfterSetLevel(s.shareLevel)
 	hooks.AddOnUnregisterSession(s.forget)
 	hooks.AddBeforeSubscriptionsListen(s.listen)
 	s.mcp = server.NewMCPServer(o.Name, o.Version, append(o.capabilities(),

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // sessionIdle is the lifetime of a session without a request or a stream.
@@ -32,7 +34,9 @@ type httpSession struct {
 	caller    string                       // id of the caller that began it; empty without a token
 	client    server.SessionWithClientInfo // nil until mcp-go has answered initialize
 	last      time.Time
-	open      int // requests and streams
+	open      int  // requests and streams
+	ownerless bool // its owner is not known yet
+	shared    bool // other servers continue it, see [SharedSessions]; set before a client knows it
 	requests  requests
 	questions questions
 	ctx       context.Context // done when the session ends
@@ -44,7 +48,10 @@ func newSessions(limit int, now func() time.Time) *sessions {
 }
 
 // Generate begins a session.
-func (s *sessions) Generate() string {
+func (s *sessions) Generate() string { return s.begin(callctx.HTTPSession+uuid.NewString(), false) }
+
+// begin begins a session with an id, and returns the id. A restored session has no requests before its owner is set.
+func (s *sessions) begin(id string, restored bool) string {
 	s.mu.Lock()
 	var ended []string
 	for e := s.used.Front(); e != nil; {
@@ -57,7 +64,7 @@ func (s *sessions) Generate() string {
 	for len(s.byID) >= s.limit {
 		ended = append(ended, s.remove(s.longestIdle()))
 	}
-	session := &httpSession{id: "mcp-session-" + uuid.NewString(), last: s.now()}
+	session := &httpSession{id: id, last: s.now(), ownerless: restored}
 	session.ctx, session.cancel = context.WithCancel(context.Background())
 	if s.onEnd != nil {
 		context.AfterFunc(session.ctx, func() { s.onEnd(session.id) })
@@ -118,8 +125,36 @@ func (s *sessions) own(client server.SessionWithClientInfo, from *caller) {
 	defer s.mu.Unlock()
 	if e, ok := s.byID[client.SessionID()]; ok {
 		session := e.Value.(*httpSession)
-		session.caller, session.client = from.id, client
+		session.caller, session.client, session.ownerless = from.id, client, false
 	}
+}
+
+// setShared records that other servers continue a session.
+func (s *sessions) setShared(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.byID[id]; ok {
+		e.Value.(*httpSession).shared = true
+	}
+}
+
+// sharedSince returns the shared sessions that have a request or a stream open, or had one since a time.
+func (s *sessions) sharedSince(since time.Time) (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for e := s.used.Front(); e != nil; e = e.Next() {
+		if session := e.Value.(*httpSession); session.shared && (session.open > 0 || !session.last.Before(since)) {
+			ids = append(ids, session.id)
+		}
+	}
+	return ids
+}
+
+// some reports whether there are sessions.
+func (s *sessions) some() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.byID) > 0
 }
 
 // enter begins a request of a session. It returns nil if the caller has no such session.
@@ -131,7 +166,7 @@ func (s *sessions) enter(id string, from *caller) *httpSession {
 		return nil
 	}
 	session := e.Value.(*httpSession)
-	if session.caller != from.id {
+	if session.caller != from.id || session.ownerless {
 		s.mu.Unlock()
 		return nil
 	}

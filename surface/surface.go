@@ -175,7 +175,7 @@ type Surface struct {
 	off       func(name string) *toolfold.Error // the error for a name of [Options.Off]; nil for other names
 	snapshot  atomic.Pointer[snapshot]
 	catalogue *lazy.Catalogue // of all families
-	onGrow    func(context.Context)
+	onGrow    func(context.Context, []string)
 
 	mu       sync.Mutex // held while the families change and watchers are called
 	watchers []func()
@@ -208,7 +208,7 @@ func New(o Options) *Surface {
 	o = o.complete()
 	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Fold: o.Fold, FoldOthers: o.FoldOthers, Params: o.Params,
 		options: o, rights: o.Rights,
-		onGrow: func(context.Context) {}, catalogue: lazy.NewCatalogue(), off: switchedOff(o.Off, o.WhyOff)}
+		onGrow: func(context.Context, []string) {}, catalogue: lazy.NewCatalogue(), off: switchedOff(o.Off, o.WhyOff)}
 	if o.Meaning != nil {
 		s.catalogue.Understand(o.Meaning)
 	}
@@ -223,7 +223,7 @@ func New(o Options) *Surface {
 	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: keep, SaveUsage: saveUsage}).WithResolver(client)
 	s.Discovery = lazy.NewDiscovery(
 		func(r *toolfold.Rights) *lazy.View { return s.view(r).View },
-		func(ctx context.Context) { s.onGrow(ctx) },
+		func(ctx context.Context, names []string) { s.onGrow(ctx, names) },
 	)
 	if o.Strict {
 		s.Client = s.Client.WithListing(s.lists)
@@ -435,9 +435,9 @@ func (o Options) namesOf(families []*toolfold.Family) (entries []*entry.Entry) {
 	return slices.Concat(entries, legacy.Entries(families), call.FullNames(families))
 }
 
-// OnGrow sets the func that is called when a call has added to the list of its session. Call it
+// OnGrow sets the func that is called when a call has added tools to the list of its session, with their names. Call it
 // before the first call.
-func (s *Surface) OnGrow(f func(context.Context)) { s.onGrow = f }
+func (s *Surface) OnGrow(f func(context.Context, []string)) { s.onGrow = f }
 
 // Families returns the families in order. The slice must not be changed.
 func (s *Surface) Families() []*toolfold.Family { return s.snapshot.Load().families }

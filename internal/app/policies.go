@@ -24,20 +24,24 @@ const (
 // belongs to the sessions of its context, such as the session of the agent run that makes it. It
 // also belongs to the active sessions that its connection has entered. The first call in a session
 // opens the store.
-func Policies(dir string, open func(context.Context) (*storage.DB, error)) call.Middleware {
-	e := &enforcer{entered: map[string][]string{}, rules: guard.Rules{Workspace: dir, Open: func(ctx context.Context) (guard.Store, error) {
+//
+// Sessions over HTTP may be shared with other servers; then their connections have entered what they entered
+// there. Nil means that they are not.
+func Policies(dir string, open func(context.Context) (*storage.DB, error), shared *Sessions) call.Middleware {
+	rules := guard.Rules{Workspace: dir, Open: func(ctx context.Context) (guard.Store, error) {
 		db, err := open(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return db.Guard(), nil
-	}}}
-	return e.calls
+	}}
+	return (&enforcer{rules: rules, shared: shared, entered: map[string][]string{}}).calls
 }
 
 // enforcer checks the policies of sessions before calls write files. It is safe for concurrent use.
 type enforcer struct {
-	rules guard.Rules
+	rules  guard.Rules
+	shared *Sessions // nil = connections are of this process
 
 	mu      sync.Mutex
 	entered map[string][]string // session ids by connection
@@ -59,7 +63,9 @@ func (e *enforcer) calls(next call.Func) call.Func {
 		}
 		answer := next(ctx, c)
 		if answer.Err == nil && c.Entry.Action.Enters && c.Origin.Session != "" {
-			e.enter(c, answer.Content)
+			if err := e.enter(ctx, c, answer.Content); err != nil {
+				return c.Fail(ctx, err)
+			}
 		}
 		return answer
 	}
@@ -72,6 +78,15 @@ func (e *enforcer) within(ctx context.Context, c *call.Call) (context.Context, e
 	e.mu.Lock()
 	ids := e.entered[c.Origin.Session]
 	e.mu.Unlock()
+	elsewhere, err := e.shared.entered(ctx, c.Origin.Session)
+	if err != nil {
+		return ctx, err
+	}
+	for _, id := range elsewhere {
+		if !slices.Contains(ids, id) {
+			ids = append(slices.Clip(ids), id)
+		}
+	}
 	if len(ids) == 0 {
 		return ctx, nil
 	}
@@ -85,9 +100,11 @@ func (e *enforcer) within(ctx context.Context, c *call.Call) (context.Context, e
 			WithHint("end one that is done with session.complete")
 	}
 	e.mu.Lock()
-	e.entered[c.Origin.Session] = slices.DeleteFunc(slices.Clone(e.entered[c.Origin.Session]), func(id string) bool {
-		return slices.Contains(ids, id) && !slices.Contains(active, id)
-	})
+	if own, known := e.entered[c.Origin.Session]; known {
+		e.entered[c.Origin.Session] = slices.DeleteFunc(slices.Clone(own), func(id string) bool {
+			return slices.Contains(ids, id) && !slices.Contains(active, id)
+		})
+	}
 	e.mu.Unlock()
 	return work.InSessions(ctx, active...), nil
 }
@@ -106,7 +123,7 @@ func (e *enforcer) claim(ctx context.Context, c *call.Call) error {
 }
 
 // enter records the session that a call's connection has entered.
-func (e *enforcer) enter(c *call.Call, content json.RawMessage) {
+func (e *enforcer) enter(ctx context.Context, c *call.Call, content json.RawMessage) error {
 	var result struct {
 		SessionID string `json:"sessionId"`
 	}
@@ -116,11 +133,14 @@ func (e *enforcer) enter(c *call.Call, content json.RawMessage) {
 		id = result.SessionID
 	}
 	id = strings.ToLower(id)
+	if err := e.shared.enter(ctx, c.Origin.Session, id); err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	ids, known := e.entered[c.Origin.Session]
 	if id == "" || slices.Contains(ids, id) {
-		return
+		return nil
 	}
 	if !known {
 		if len(e.order) == maxConnections {
@@ -130,4 +150,5 @@ func (e *enforcer) enter(c *call.Call, content json.RawMessage) {
 		e.order = append(e.order, c.Origin.Session)
 	}
 	e.entered[c.Origin.Session] = append(slices.Clone(ids), id)
+	return nil
 }

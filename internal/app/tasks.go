@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -69,14 +70,17 @@ func (k keeper) keep(ctx context.Context, call serve.TaskCall) (id string, err e
 	})
 }
 
-// process distinguishes the sessions of this process from those of others.
+// process distinguishes the sessions of this process on stdio from those of others.
 var process = uuid.NewString()
 
 // callerOf returns a digest that identifies the session of a call, or its caller if there is no session.
 func callerOf(ctx context.Context) string {
 	from := toolfold.OriginOf(ctx)
 	id := "caller " + from.Token
-	if from.Session != "" {
+	switch {
+	case strings.HasPrefix(from.Session, callctx.HTTPSession):
+		id = "session " + from.Session
+	case from.Session != "":
 		id = "session " + process + " " + from.Session
 	}
 	sum := sha256.Sum256([]byte(id))

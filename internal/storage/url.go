@@ -33,6 +33,12 @@ func CheckURL(text string) error {
 	return err
 }
 
+// IsPostgres reports whether a URL names a PostgreSQL store, which servers on several machines can share.
+func IsPostgres(url string) bool {
+	at, err := parseURL(url)
+	return err == nil && at.kind == kindPostgres
+}
+
 // MayHold reports whether the store at a URL may have data: an existing file, or any server,
 // because only opening it would show.
 func MayHold(url string) bool {

@@ -22,6 +22,9 @@ type Client interface {
 	Ask(ctx context.Context, q Question) (json.RawMessage, error)
 }
 
+// HTTPSession begins the ids of sessions over HTTP, which differ between all servers.
+const HTTPSession = "mcp-session-"
+
 // ErrStopped is the cause of the end of a call whose server stops. Work that others can go on with
 // goes on; other ends mean that the client wants no answer.
 var ErrStopped = errors.New("the server stops")

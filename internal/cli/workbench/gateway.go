@@ -25,9 +25,13 @@ import (
 // openGateway adds the known tools of other servers to the surface, and keeps them up to date.
 func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) error {
 	var err error
-	b.gateway, err = servers.NewGateway(gateway.Options{Upstreams: others, Log: b.log, Connect: servers.Sharing(b.log),
+	options := gateway.Options{Upstreams: others, Log: b.log, Connect: servers.Sharing(b.log),
 		OneClient: !o.ManyClients, Memory: int64(o.UpstreamMegabytes) << 20, Rights: o.Rights(true), Unread: o.Resources == "none",
-		Around: b.record, OursOff: o.GatewayOnly(), Off: servers.SwitchedOff(o)})
+		Around: b.record, OursOff: o.GatewayOnly(), Off: servers.SwitchedOff(o)}
+	if b.sessions != nil {
+		options.Hold = b.sessions.Hold
+	}
+	b.gateway, err = servers.NewGateway(options)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,9 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		}
 		served.Authorize, served.Protected = login.Authorize, login.Protected()
 	}
+	if b.sessions != nil {
+		served.Sessions = b.sessions
+	}
 	if o.Files.Workspace != "" && !o.GatewayOnly() {
 		served.Prompts = b.offer.Prompts
 	}

@@ -52,6 +52,7 @@ type Workbench struct {
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
 	audit     *audit.Log                            // nil = no audit
+	sessions  *app.Sessions                         // shares sessions over HTTP with other servers; nil = they stay in this process
 	audited   call.Middleware                       // records who called what
 	taskEnded func(by json.RawMessage, code string) // records the end of a call that became a task; nil = no audit
 	tasks     serve.Tasks                           // for clients that accept a task as answer
@@ -141,9 +142,12 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	options := o.SurfaceOptions()
 	options.ResultLimit, options.Strict, options.Rights, options.Log = o.ResultLimit, o.StrictNames, o.Rights(len(b.others) > 0), b.log
 	b.audited = b.auditFor(o.AuditDays)
+	if o.ManyClients && storage.IsPostgres(o.Store) {
+		b.sessions = &app.Sessions{Open: b.store.Open, Log: b.log}
+	}
 	options.Middleware = []call.Middleware{
 		b.metrics.Calls, b.notify, b.countLegacy, b.recordUpstreams, b.tracing.Calls, b.audited,
-		app.Policies(o.Files.Workspace, b.store.Open),
+		app.Policies(o.Files.Workspace, b.store.Open, b.sessions),
 	}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {

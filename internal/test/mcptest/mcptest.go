@@ -65,7 +65,7 @@ func Stdio(t *testing.T, s Server, lines ...string) []string {
 
 // HTTP is a client over HTTP, where every line is a POST.
 type HTTP struct {
-	t       *testing.T
+	t       testing.TB
 	URL     string
 	Session string // Mcp-Session-Id of 2025-11-25
 }
@@ -90,7 +90,7 @@ func Started(t *testing.T, server *httptest.Server) *HTTP {
 }
 
 // To returns a client of the server at a URL.
-func To(t *testing.T, url string) *HTTP { return &HTTP{t: t, URL: url} }
+func To(t testing.TB, url string) *HTTP { return &HTTP{t: t, URL: url} }
 
 // Send sends a request without a body to a path of the server.
 func (h *HTTP) Send(method, path string, headers ...string) *http.Response {

@@ -61,7 +61,7 @@ func New(t testing.TB, o surface.Options) *Bench {
 		}
 		return store.Open(ctx)
 	}
-	o.Middleware = append(o.Middleware, app.Policies(dir, open))
+	o.Middleware = append(o.Middleware, app.Policies(dir, open, nil))
 	b := &Bench{Surface: surface.New(o), Workspace: dir, Settings: t.TempDir() + "/config.json", store: store}
 	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := app.Mount(app.Host{

@@ -1,0 +1,261 @@
+package served_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// replica is one of several servers on a store. It knows callers by the name in the header Authorization.
+type replica struct {
+	t    testing.TB
+	http *httptest.Server
+	db   *storage.LazyDB
+}
+
+func newReplica(t testing.TB, store, dir string) *replica {
+	t.Helper()
+	r := &replica{t: t, db: storage.Lazy(store)}
+	return r.serve(dir, &app.Sessions{Open: r.db.Open, Log: quiet})
+}
+
+// serve serves with shared sessions, or with sessions of its own if these are nil.
+func (r *replica) serve(dir string, sessions *app.Sessions) *replica {
+	t := r.t
+	t.Helper()
+	s := surface.New(surface.Options{Level: lazy.Search, Log: quiet, ResultLimit: 2000,
+		Middleware: []call.Middleware{warns, app.Policies(dir, r.db.Open, sessions)}})
+	families, err := app.Mount(app.Host{
+		Open: r.db.Open, Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: s.Runner,
+		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString, WorkspaceName: "w",
+	})
+	if err == nil {
+		err = s.Put(families...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := serve.Options{Surface: s, Log: quiet, Authorize: func(r *http.Request) (serve.Identity, error) {
+		return serve.Identity{Subject: r.Header.Get("Authorization")}, nil
+	}}
+	if sessions != nil {
+		o.Sessions = sessions
+	}
+	server, err := serve.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.http = httptest.NewServer(server.Handler(""))
+	t.Cleanup(r.stop)
+	return r
+}
+
+// warns sends a log message to the client of each call.
+func warns(next call.Func) call.Func {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
+		serve.Log(ctx).Debug("called by " + c.Origin.Client)
+		return next(ctx, c)
+	}
+}
+
+func (r *replica) stop() {
+	r.http.CloseClientConnections()
+	r.http.Close()
+	_ = r.db.Close()
+}
+
+// ask sends a request of a session for a caller, and returns the status and the answer.
+func (r *replica) ask(session, caller, method, params string) (int, string) {
+	r.t.Helper()
+	h := mcptest.To(r.t, r.http.URL+"/mcp")
+	h.Session = session
+	answer, status := h.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":{%s}}`, method, params), "Authorization", caller)
+	return status, answer
+}
+
+// begin begins a session of a caller.
+func (r *replica) begin(caller string) (session string) {
+	r.t.Helper()
+	h := mcptest.To(r.t, r.http.URL+"/mcp")
+	h.Post(strings.Replace(mcptest.Initialize, `"name":"t"`, `"name":"desk"`, 1), "Authorization", caller)
+	if h.Session == "" {
+		r.t.Fatal("no session has begun")
+	}
+	return h.Session
+}
+
+func (r *replica) has(session, method, params string, want ...string) string {
+	r.t.Helper()
+	status, answer := r.ask(session, "ada", method, params)
+	for _, text := range want {
+		if status != http.StatusOK || !strings.Contains(answer, text) {
+			r.t.Errorf("%s %s lacks %s: %d %s", method, params, text, status, answer)
+		}
+	}
+	return answer
+}
+
+// A session goes on at each server on the store, with what its client did at the others, also after its server has
+// ended. Its end holds for all.
+func TestSessionsOfReplicas(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		dir := t.TempDir()
+		a, b, c := newReplica(t, store, dir), newReplica(t, store, dir), newReplica(t, store, dir)
+		const memory = `"name":"memory","arguments":{"action":"list"}`
+		session := a.begin("ada")
+		a.has(session, "tools/call", memory, "keys")
+		b.has(session, "tools/call", memory, "keys")
+		c.has(session, "logging/setLevel", `"level":"debug"`, "{}")
+		for _, r := range []*replica{a, b, c} {
+			r.has(session, "tools/call", memory, "called by ada desk")
+		}
+		if list := c.has(session, "tools/list", ``); strings.Contains(list, `"name":"design"`) {
+			t.Fatal("design is listed before it is loaded")
+		}
+		b.has(session, "tools/call", `"name":"tools","arguments":{"action":"load","names":["design"]}`, "design")
+		for _, r := range []*replica{a, b, c} {
+			r.has(session, "tools/list", ``, `"name":"design"`)
+		}
+		a.stop()
+		b.has(session, "tools/list", ``, `"name":"design"`)
+		c.stop()
+		again := newReplica(t, store, dir)
+		again.has(session, "tools/call", memory, "called by ada desk")
+		again.has(session, "tools/list", ``, `"name":"design"`)
+		h := mcptest.To(t, b.http.URL+"/mcp")
+		if status := h.Send(http.MethodDelete, "/mcp", "Mcp-Session-Id", session, "Authorization", "ada").StatusCode; status != http.StatusOK {
+			t.Errorf("deleting it is answered %d", status)
+		}
+		for _, r := range []*replica{b, again, newReplica(t, store, dir)} {
+			if status, answer := r.ask(session, "ada", "tools/list", ``); status != http.StatusNotFound {
+				t.Errorf("an ended session is answered %d %s", status, answer)
+			}
+		}
+	})
+}
+
+// Nobody continues the session of another caller, at any server, nor ends it.
+func TestSessionsOfOthers(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		dir := t.TempDir()
+		a, b := newReplica(t, store, dir), newReplica(t, store, dir)
+		session := a.begin("ada")
+		for _, r := range []*replica{a, b, a, b} {
+			for _, caller := range []string{"eve", "ad", "Ada"} {
+				if status, answer := r.ask(session, caller, "tools/list", ``); status != http.StatusNotFound {
+					t.Errorf("%q is answered %d %s", caller, status, answer)
+				}
+				h := mcptest.To(t, r.http.URL+"/mcp")
+				for _, method := range []string{http.MethodDelete, http.MethodGet} {
+					answer := h.Send(method, "/mcp", "Mcp-Session-Id", session, "Authorization", "eve", "Accept", "text/event-stream")
+					if answer.StatusCode != http.StatusNotFound {
+						t.Errorf("%s of another is answered %d", method, answer.StatusCode)
+					}
+				}
+			}
+			for _, id := range []string{
+				session + "x", strings.ToUpper(session), session[:len(session)-1], "mcp-session-" + uuid.NewString(), "%", "stdio",
+			} {
+				if status, answer := r.ask(id, "ada", "tools/list", ``); status != http.StatusNotFound {
+					t.Errorf("the session %s is answered %d %s", id, status, answer)
+				}
+			}
+			r.has(session, "tools/list", ``, `"tools"`)
+		}
+	})
+}
+
+// The policies of a work session that a client joins at one server apply to its calls at the others.
+func TestPoliciesOverReplicas(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		dir := t.TempDir()
+		a, b := newReplica(t, store, dir), newReplica(t, store, dir)
+		session := a.begin("ada")
+		created := a.has(session, "tools/call", `"name":"tool_call","arguments":{"name":"session.create","arguments":`+
+			`{"initiator":"ada","task":"Mend it"}}`, "sessionId")
+		_, id, _ := strings.Cut(created, `\"sessionId\":\"`)
+		id, _, _ = strings.Cut(id, `\"`)
+		a.has(session, "tools/call", fmt.Sprintf(
+			`"name":"tool_call","arguments":{"name":"guard.apply","arguments":{"sessionId":%q,"policyId":"bugfix"}}`, id))
+		write := `"name":"tool_call","arguments":{"name":"design.schema","arguments":{"name":"User","fields":[{"name":"email","type":"email"}],` +
+			`"outputPath":"src/contracts/%s.ts"}}`
+		b.has(session, "tools/call", fmt.Sprintf(write, "a"), "forbiddenPaths has **/contracts/**")
+		b.has(b.begin("ada"), "tools/call", fmt.Sprintf(write, "b"), "src/contracts/b.ts")
+	})
+}
+
+// While the store does not answer, a known session goes on, and of others nobody says that they have ended.
+func TestSessionsWithoutTheirStore(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		dir := t.TempDir()
+		a, b := newReplica(t, store, dir), newReplica(t, store, dir)
+		session := a.begin("ada")
+		for _, r := range []*replica{a, b} {
+			_ = r.db.Close()
+		}
+		a.has(session, "tools/list", ``, `"tools"`)
+		status, answer := b.ask(session, "ada", "tools/list", ``)
+		if status != http.StatusServiceUnavailable || !strings.Contains(answer, "again") {
+			t.Errorf("%d %s", status, answer)
+		}
+		alone := a.begin("ada")
+		a.has(alone, "tools/list", ``, `"tools"`)
+	})
+}
+
+// BenchmarkSharedSessions prints what a request of a session of 2025-11-25 costs with shared sessions relative to one
+// without, by median, in alternating turns of one run: a list and a call that reads the store.
+func BenchmarkSharedSessions(b *testing.B) {
+	for name, store := range map[string]string{
+		"sqlite": "sqlite://" + filepath.Join(b.TempDir(), "t.db"), "postgres": storagetest.Postgres(b),
+	} {
+		b.Run(name, func(b *testing.B) {
+			dir := b.TempDir()
+			plain := (&replica{t: b, db: storage.Lazy(store)}).serve(dir, nil)
+			shared := newReplica(b, store, dir)
+			sides := [2]*replica{plain, shared}
+			sessions := [2]string{plain.begin("ada"), shared.begin("ada")}
+			requests := [2][2]string{{"tools/list", ``}, {"tools/call", `"name":"memory","arguments":{"action":"list"}`}}
+			var took [2][2][]float64
+			for b.Loop() {
+				for i, request := range requests {
+					for side, r := range sides {
+						began := time.Now()
+						if status, answer := r.ask(sessions[side], "ada", request[0], request[1]); status != http.StatusOK {
+							b.Fatal(status, answer)
+						}
+						took[i][side] = append(took[i][side], float64(time.Since(began).Microseconds()))
+					}
+				}
+			}
+			for i, request := range requests {
+				var median [2]float64
+				for side, list := range took[i] {
+					slices.Sort(list)
+					median[side] = list[len(list)/2]
+				}
+				b.ReportMetric(median[0], request[0]+"-plain-us")
+				b.ReportMetric(median[1]/median[0], request[0]+"-ratio")
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package storage
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// A session is found by its owner until it ends or is not used for a while. Only one server at a time holds it.
+func TestClientSessions(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		now := time.Unix(1000, 0)
+		s := archiveStore(t, name).ClientSessions(func() time.Time { return now })
+		check := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		find := func(id, owner string) (ClientSession, bool) {
+			t.Helper()
+			found, ok, err := s.Find(t.Context(), id, owner, now.Add(-time.Minute))
+			check(err)
+			return found, ok
+		}
+		check(s.Begin(t.Context(), "one", "ada", json.RawMessage(`{"a":1}`)))
+		check(s.Begin(t.Context(), "two", "", json.RawMessage(`{}`)))
+		check(s.Load(t.Context(), "one", []string{"x", "y"}))
+		check(s.Load(t.Context(), "one", []string{"y", "z"}))
+		check(s.SetLogLevel(t.Context(), "one", "debug"))
+		got, ok := find("one", "ada")
+		if !ok || string(got.Hello) != `{"a":1}` || !slices.Equal(got.Loaded, []string{"x", "y", "z"}) || got.LogLevel != "debug" {
+			t.Errorf("%+v %v", got, ok)
+		}
+		for _, not := range [][2]string{{"one", "bob"}, {"one", ""}, {"two", "ada"}, {"three", ""}, {hashed("one"), "ada"}} {
+			if got, ok := find(not[0], not[1]); ok {
+				t.Errorf("%s finds %+v", not, got)
+			}
+		}
+
+		check(s.Enter(t.Context(), "one", "w1"))
+		check(s.Enter(t.Context(), "one", "w2"))
+		check(s.Enter(t.Context(), "one", "w1"))
+		for id, want := range map[string][]string{"one": {"w1", "w2"}, "two": nil, "gone": nil} {
+			work, err := s.Entered(t.Context(), id)
+			check(err)
+			if !slices.Equal(work, want) {
+				t.Errorf("%s has entered %q", id, work)
+			}
+		}
+
+		by, _, err := s.Hold(t.Context(), "one", "a", now.Add(time.Minute))
+		check(err)
+		other, until, err := s.Hold(t.Context(), "one", "b", now.Add(time.Minute))
+		check(err)
+		if by != "" || other != "a" || !until.Equal(now.Add(time.Minute)) {
+			t.Errorf("held by %q, then by %q until %v", by, other, until)
+		}
+		check(s.Release(t.Context(), "one", "b"))
+		if by, _, _ := s.Hold(t.Context(), "one", "b", now); by != "a" {
+			t.Error("another server released it")
+		}
+		check(s.Release(t.Context(), "one", "a"))
+		if by, _, _ := s.Hold(t.Context(), "one", "b", now.Add(time.Second)); by != "" {
+			t.Error("a released session is held")
+		}
+		now = now.Add(2 * time.Second)
+		if by, _, _ := s.Hold(t.Context(), "one", "a", now); by != "" {
+			t.Error("an old hold counts")
+		}
+
+		now = now.Add(50 * time.Second)
+		ended, err := s.Use(t.Context(), []string{"two", "gone"}, now.Add(-time.Minute))
+		check(err)
+		if !slices.Equal(ended, []string{"gone"}) {
+			t.Errorf("%q ended", ended)
+		}
+		now = now.Add(20 * time.Second)
+		if _, ok := find("one", "ada"); ok {
+			t.Error("a session that was not used is found")
+		}
+		_, err = s.Use(t.Context(), nil, now.Add(-time.Minute))
+		check(err)
+		if ended, _ := s.Use(t.Context(), []string{"one", "two"}, now.Add(-time.Hour)); !slices.Equal(ended, []string{"one"}) {
+			t.Errorf("%q ended", ended)
+		}
+		check(s.End(t.Context(), "two"))
+		if _, ok := find("two", ""); ok {
+			t.Error("an ended session is found")
+		}
+	})
+}

@@ -1,0 +1,235 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// SharedSessions stores sessions over HTTP of protocols up to 2025-11-25, so that each of several servers
+// continues the sessions of the others. Streams that a client has open, and questions to it, stay with the server
+// that has their connection. All methods are safe for concurrent use.
+type SharedSessions interface {
+	// Begin stores a new session. owner is the same for all requests of a caller, and empty if the server knows no
+	// callers. hello holds the params of initialize.
+	Begin(ctx context.Context, id, owner string, hello json.RawMessage) error
+
+	// Find returns a session of an owner; found is false if it has none with this id that was used since a time.
+	Find(ctx context.Context, id, owner string, since time.Time) (s SharedSession, found bool, err error)
+
+	// Load adds the names of tools to those that a session loaded.
+	Load(ctx context.Context, id string, tools []string) error
+
+	// SetLogLevel stores the least level of log messages that a client wants.
+	SetLogLevel(ctx context.Context, id, level string) error
+
+	// Use marks sessions as used now, and returns those that have ended. Sessions that were not used since a time
+	// may be removed.
+	Use(ctx context.Context, ids []string, since time.Time) (ended []string, err error)
+
+	// End removes a session.
+	End(ctx context.Context, id string) error
+}
+
+// SharedSession is a stored session.
+type SharedSession struct {
+	Hello    json.RawMessage // params of initialize
+	Loaded   []string        // names of loaded tools
+	LogLevel string          // empty if the client did not set one
+}
+
+const (
+	sharedWithin = 5 * time.Second // for a request to the store of sessions
+	sharedEach   = time.Minute     // between two marks of used sessions
+	maxHello     = 64 << 10        // bytes of the stored params of initialize
+)
+
+// share are the sessions that other servers continue.
+type share struct {
+	*web
+	store SharedSessions // nil = sessions stay in this process
+
+	restoring sync.Mutex // held while a session is restored
+
+	mu    sync.Mutex
+	armed bool // mark is due
+}
+
+// restoredID is the id of the session that initialize begins in place of a new one.
+type restoredID string
+
+// restoring is a SessionIdManager of mcp-go that begins a session with a known id.
+type restoring struct {
+	*sessions
+	id string
+}
+
+// Generate implements mcp-go's SessionIdManager.
+func (r restoring) Generate() string { return r.begin(r.id, true) }
+
+// ResolveSessionIdManager implements mcp-go's SessionIdManagerResolver.
+func (s *sessions) ResolveSessionIdManager(r *http.Request) server.SessionIdManager {
+	if r != nil {
+		if id := callctx.Of[restoredID](r.Context()); id != "" {
+			return restoring{s, string(id)}
+		}
+	}
+	return s
+}
+
+// begin stores a session that mcp-go has begun. If that fails, the session stays in this process.
+func (s *share) begin(ctx context.Context, id string, from *caller, request *mcp.InitializeRequest) {
+	if s.store == nil || callctx.Of[restoredID](ctx) != "" {
+		return
+	}
+	hello := ordered.MustJSON(request.Params)
+	if len(hello) > maxHello {
+		s.log.Warn("a session stays with this server: what its client declares is too long", "bytes", len(hello), "limit", maxHello)
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	if err := s.store.Begin(ctx, id, from.id, hello); err != nil {
+		s.log.Warn("a session stays with this server: it could not be stored", "err", err)
+		return
+	}
+	s.sessions.setShared(id)
+	s.arm()
+}
+
+// enter begins a request of a session, also of one that another server began. It returns nil if the caller has no
+// such session, and an error if that cannot be known now.
+func (s *share) enter(ctx context.Context, id string, from *caller) (*httpSession, error) {
+	session := s.sessions.enter(id, from)
+	if s.store == nil || id == "" || session != nil && !session.shared {
+		return session, nil
+	}
+	within, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	stored, found, err := s.store.Find(within, id, from.id, s.sessions.now().Add(-sessionIdle))
+	switch {
+	case err != nil && session != nil:
+		s.log.Warn("a session goes on as this server knows it: the store of sessions does not answer", "err", err)
+		return session, nil
+	case err != nil:
+		s.log.Error("looking for a session", "err", err)
+		return nil, err
+	case !found && session != nil: // another server ended it
+		s.sessions.leave(session)
+		s.endSession(id)
+		return nil, nil
+	case !found:
+		return nil, nil
+	case session == nil:
+		session = s.restore(ctx, id, from, stored.Hello)
+	}
+	if session != nil {
+		s.update(session, stored)
+	}
+	return session, nil
+}
+
+// restore begins a session here as its client began it at another server, and begins a request of it.
+func (s *share) restore(ctx context.Context, id string, from *caller, hello json.RawMessage) *httpSession {
+	s.restoring.Lock()
+	defer s.restoring.Unlock()
+	if session := s.sessions.enter(id, from); session != nil { // another request was first
+		return session
+	}
+	r := &request{caller: from, log: s.log, onSession: func(client server.SessionWithClientInfo, _ *mcp.InitializeRequest) {
+		s.sessions.own(client, from)
+		s.sessions.setShared(id)
+	}}
+	s.streamable.Handle(&capture{refusal{header: http.Header{}}}, &server.HTTPRequest{
+		Method: http.MethodPost, Header: http.Header{"Content-Type": jsonContent, "Accept": {"application/json, text/event-stream"}},
+		Body:    encode(json.RawMessage(`"2.0"`), json.RawMessage("1"), json.RawMessage(`"initialize"`), hello),
+		Context: callctx.With(r.in(context.WithoutCancel(ctx)), restoredID(id)),
+	})
+	s.arm()
+	return s.sessions.enter(id, from)
+}
+
+// update brings a session up to what other servers stored.
+func (s *share) update(session *httpSession, stored SharedSession) {
+	if s.surface.Discovery.Restore(session.id, stored.Loaded) {
+		s.grown.Store(session.id, true)
+	}
+	client, logs := session.client.(server.SessionWithLogging)
+	if level := mcp.LoggingLevel(stored.LogLevel); logs && level != "" && level != client.GetLogLevel() {
+		client.SetLogLevel(level)
+	}
+}
+
+// end ends a session for all servers.
+func (s *share) end(ctx context.Context, session *httpSession) error {
+	if !session.shared {
+		return nil
+	}
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	return s.store.End(ctx, session.id)
+}
+
+// arm marks the used sessions after a while, until this server has no sessions or stops.
+func (s *share) arm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.armed && s.drain.begun.Err() == nil {
+		s.armed = true
+		time.AfterFunc(sharedEach, s.mark)
+	}
+}
+
+// mark marks the sessions that were used since the last time, and ends those that another server ended.
+func (s *share) mark() {
+	s.mu.Lock()
+	s.armed = false
+	s.mu.Unlock()
+	ids := s.sessions.sharedSince(s.sessions.now().Add(-2 * sharedEach))
+	if s.drain.begun.Err() != nil || len(ids) == 0 && !s.sessions.some() {
+		return
+	}
+	ctx, done := context.WithTimeout(context.Background(), sharedWithin)
+	defer done()
+	ended, err := s.store.Use(ctx, ids, s.sessions.now().Add(-sessionIdle))
+	if err != nil {
+		s.log.Warn("sessions are not marked as used", "err", err)
+	}
+	for _, id := range ended {
+		s.endSession(id)
+	}
+	s.arm()
+}
+
+// shareLoaded stores which tools a session has loaded.
+func (s *Server) shareLoaded(ctx context.Context, id string, tools []string) {
+	if s.shared == nil {
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	if err := s.shared.Load(ctx, id, tools); err != nil {
+		s.log.Warn("other servers do not list what a session loaded", "err", err)
+	}
+}
+
+// shareLevel is called by mcp-go after a client has set the level of log messages.
+func (s *Server) shareLevel(ctx context.Context, _ any, request *mcp.SetLevelRequest, _ *mcp.EmptyResult) {
+	session := server.ClientSessionFromContext(ctx)
+	if s.shared == nil || session == nil || session.SessionID() == "" {
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	if err := s.shared.SetLogLevel(ctx, session.SessionID(), string(request.Params.Level)); err != nil {
+		s.log.Warn("other servers do not know the log level of a session", "err", err)
+	}
+}
