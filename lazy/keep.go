@@ -32,11 +32,42 @@ type storedAnswer struct {
 	again  bool // the call can be repeated
 }
 
+// Answers stores answers that were cut for all servers that use it. It is safe for concurrent use.
+type Answers interface {
+	// Put stores an answer until a time. Storing an id again only extends its time.
+	Put(ctx context.Context, id, reader string, answer json.RawMessage, until time.Time) error
+	// Get returns an answer of a reader; found is false if it has none with this id.
+	Get(ctx context.Context, id, reader string) (answer json.RawMessage, found bool, err error)
+}
+
+// ShareAnswers stores answers also where other servers read them. It must be called before the surface is served. An
+// answer that cannot be stored there stays in this process; failed is called with the reason.
+func (d *Discovery) ShareAnswers(store Answers, failed func(error)) {
+	d.shared, d.unshared = store, failed
+}
+
+// sharedWithin limits the time for the store of other servers.
+const sharedWithin = 5 * time.Second
+
 // Keep stores an answer for an hour, or until newer answers need its room. It returns the answer's
 // id and the call that reads it. Both are empty if the answer is too large or the caller of ctx may
 // not call tools.rest. Storing the same answer again keeps its id and extends its time. If again is
 // set, the call can be repeated, and its answer is dropped first.
 func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool) (id, usage string) {
+	id, usage = d.keepHere(ctx, answer, again)
+	if d.shared == nil || usage == "" {
+		return id, usage
+	}
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	if err := d.shared.Put(ctx, id, reader(ctx), answer, d.now().Add(storageTime)); err != nil {
+		d.unshared(err)
+	}
+	return id, usage
+}
+
+// keepHere is Keep in the memory of this process.
+func (d *Discovery) keepHere(ctx context.Context, answer json.RawMessage, again bool) (id, usage string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget()
@@ -93,8 +124,18 @@ func reader(ctx context.Context) string {
 }
 
 // StoredRest returns a stored answer. Only callers with the token and the rights of the answered call
-// find it.
-func (d *Discovery) StoredRest(ctx context.Context, id string) (answer json.RawMessage, ok bool) {
+// find it. An error means that another server may have it.
+func (d *Discovery) StoredRest(ctx context.Context, id string) (answer json.RawMessage, ok bool, err error) {
+	if answer, ok := d.restHere(ctx, id); ok || d.shared == nil {
+		return answer, ok, nil
+	}
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	return d.shared.Get(ctx, id, reader(ctx))
+}
+
+// restHere is StoredRest in the memory of this process.
+func (d *Discovery) restHere(ctx context.Context, id string) (answer json.RawMessage, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget()

@@ -36,18 +36,18 @@ func TestAnswerStoredForAnHour(t *testing.T) {
 			d.Keep(t.Context(), fmt.Appendf(nil, `{"n":%d}`, n+2), false)
 		}
 		time.Sleep(59 * time.Minute)
-		if answer, ok := d.StoredRest(t.Context(), id); !ok || string(answer) != `{"n":1}` {
+		if answer, ok, _ := d.StoredRest(t.Context(), id); !ok || string(answer) != `{"n":1}` {
 			t.Errorf("after 59 minutes: %s", answer)
 		}
 		time.Sleep(2 * time.Minute)
-		if _, ok := d.StoredRest(t.Context(), id); ok {
+		if _, ok, _ := d.StoredRest(t.Context(), id); ok {
 			t.Error("it is kept for more than an hour")
 		}
 		id, _ = d.Keep(t.Context(), json.RawMessage(`{"n":1}`), false)
 		for n := range 3 {
 			d.Keep(t.Context(), fmt.Appendf(nil, `"%d%s"`, n, strings.Repeat("x", 8<<20)), false)
 		}
-		if _, ok := d.StoredRest(t.Context(), id); ok {
+		if _, ok, _ := d.StoredRest(t.Context(), id); ok {
 			t.Error("more is kept than fits")
 		}
 	})
@@ -67,14 +67,14 @@ func TestAnswerStoredAgain(t *testing.T) {
 				t.Errorf("kept again under %s, not %s: %s", id, first, usage)
 			}
 		}
-		if _, ok := d.StoredRest(t.Context(), other); !ok {
+		if _, ok, _ := d.StoredRest(t.Context(), other); !ok {
 			t.Error("it takes the room of another")
 		}
 		time.Sleep(50 * time.Minute)
-		if _, ok := d.StoredRest(t.Context(), first); !ok {
+		if _, ok, _ := d.StoredRest(t.Context(), first); !ok {
 			t.Error("it is gone within the hour")
 		}
-		if _, ok := d.StoredRest(t.Context(), other); ok {
+		if _, ok, _ := d.StoredRest(t.Context(), other); ok {
 			t.Error("another is kept for more than an hour")
 		}
 	})
@@ -190,7 +190,7 @@ func TestUnrepeatableAnswersAreKeptLonger(t *testing.T) {
 		last, _ = d.Keep(t.Context(), long(n+1), true)
 	}
 	for _, id := range []string{once, last} {
-		if _, ok := d.StoredRest(t.Context(), id); !ok {
+		if _, ok, _ := d.StoredRest(t.Context(), id); !ok {
 			t.Errorf("%s is gone", id)
 		}
 	}
@@ -219,7 +219,7 @@ func TestAnswerStoredForItsCaller(t *testing.T) {
 		{one, first, true}, {two, second, true}, {two, first, false}, {one, second, false}, {t.Context(), first, false},
 		{less, third, true}, {less, first, false}, {one, third, false},
 	} {
-		if _, ok := d.StoredRest(c.ctx, c.id); ok != c.want {
+		if _, ok, _ := d.StoredRest(c.ctx, c.id); ok != c.want {
 			t.Errorf("%s is found: %v", c.id, ok)
 		}
 	}

@@ -28,6 +28,9 @@ type Discovery struct {
 	mu      sync.Mutex
 	loaded  map[string][]string // names of tools, by session
 	answers []storedAnswer      // newest last
+
+	shared   Answers     // nil = answers stay in this process
+	unshared func(error) // called for an answer that could not be stored in shared
 }
 
 // NewDiscovery returns the discovery of a surface. View returns the current view for a caller with

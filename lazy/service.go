@@ -254,7 +254,10 @@ const forgotten = "the process that gave an answer keeps it for at most an hour.
 
 // Rest returns the whole of an answer that was cut.
 func (s *Service) Rest(ctx context.Context, in RestIn) (RestOut, error) {
-	answer, ok := s.discovery.StoredRest(ctx, in.ID)
+	answer, ok, err := s.discovery.StoredRest(ctx, in.ID)
+	if err != nil {
+		return RestOut{}, err
+	}
 	if !ok {
 		return RestOut{Hint: forgotten}, nil
 	}

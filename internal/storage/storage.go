@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/storage/queue"
@@ -38,6 +39,8 @@ type DB struct {
 
 	// river returns River on the database, which the first call sets up.
 	river func() (*queue.Jobs, error)
+
+	cutTrimmed atomic.Int64 // see [CutAnswers]
 
 	// release releases the store's resources other than connections. It may be nil.
 	release func() error

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
@@ -42,8 +44,11 @@ func newReplica(t testing.TB, store, dir string) *replica {
 func (r *replica) serve(dir string, sessions *app.Sessions) *replica {
 	t := r.t
 	t.Helper()
-	s := surface.New(surface.Options{Level: lazy.Search, Log: quiet, ResultLimit: 2000,
+	s := surface.New(surface.Options{Level: lazy.Search, Log: quiet, ResultLimit: 8000,
 		Middleware: []call.Middleware{warns, app.Policies(dir, r.db.Open, sessions)}})
+	if sessions != nil {
+		s.Discovery.ShareAnswers(app.Answers{Open: r.db.Open}, func(error) {})
+	}
 	families, err := app.Mount(app.Host{
 		Open: r.db.Open, Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: s.Runner,
 		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString, WorkspaceName: "w",
@@ -54,9 +59,14 @@ func (r *replica) serve(dir string, sessions *app.Sessions) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := serve.Options{Surface: s, Log: quiet, Authorize: func(r *http.Request) (serve.Identity, error) {
-		return serve.Identity{Subject: r.Header.Get("Authorization")}, nil
-	}}
+	offered := offer.Offer{Caller: s.Runner, Discovery: s.Discovery, HasStore: func() bool { return false },
+		OwnNotes: func(context.Context) string { return "w" }}
+	o := serve.Options{
+		Surface: s, Log: quiet, AnswerLink: offer.AnswerLink, Resources: offered.Resources,
+		Authorize: func(r *http.Request) (serve.Identity, error) {
+			return serve.Identity{Subject: r.Header.Get("Authorization")}, nil
+		},
+	}
 	if sessions != nil {
 		o.Sessions = sessions
 	}
@@ -203,6 +213,41 @@ func TestPoliciesOverReplicas(t *testing.T) {
 	})
 }
 
+// What was cut at one server is read on at each, by its caller alone, also after the server has ended.
+func TestCutAnswersOfReplicas(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		dir := t.TempDir()
+		a, b := newReplica(t, store, dir), newReplica(t, store, dir)
+		end := strings.Repeat("x", 50_000) + " the end"
+		session := a.begin("ada")
+		a.has(session, "tools/call", `"name":"memory","arguments":{"action":"store","key":"long","value":"`+end+`"}`, "key")
+		cut := a.has(session, "tools/call", `"name":"memory","arguments":{"action":"get","key":"long"}`, "toolfold://answers/")
+		id := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).FindString(cut)
+		if id == "" || strings.Contains(cut, "the end") {
+			t.Fatalf("nothing is cut: %s", cut)
+		}
+		rest := func(id string) string {
+			return fmt.Sprintf(`"name":"tools","arguments":{"action":"rest","id":%q,"jq":".answer.value[-7:]"}`, id)
+		}
+		for range 2 {
+			b.has(session, "tools/call", rest(id), "the end")
+			b.has(session, "resources/read", `"uri":"toolfold://answers/`+id+`"`, "the end")
+			eve := b.begin("eve")
+			for _, other := range []string{id, strings.ToUpper(id), uuid.NewString()} {
+				if _, answer := b.ask(eve, "eve", "tools/call", rest(other)); strings.Contains(answer, "the end") {
+					t.Errorf("another caller reads %s", answer)
+				}
+			}
+			a.stop()
+		}
+		_ = b.db.Close()
+		if _, answer := b.ask(session, "ada", "tools/call", rest(uuid.NewString())); strings.Contains(answer, "found") ||
+			!strings.Contains(answer, `"isError":true`) {
+			t.Errorf("without the store: %s", answer)
+		}
+	})
+}
+
 // While the store does not answer, a known session goes on, and of others nobody says that they have ended.
 func TestSessionsWithoutTheirStore(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
@@ -223,7 +268,8 @@ func TestSessionsWithoutTheirStore(t *testing.T) {
 }
 
 // BenchmarkSharedSessions prints what a request of a session of 2025-11-25 costs with shared sessions relative to one
-// without, by median, in alternating turns of one run: a list and a call that reads the store.
+// without, by median, in alternating turns of one run: a list, a call that reads the
+// store, and one whose answer of 50 KB is cut.
 func BenchmarkSharedSessions(b *testing.B) {
 	for name, store := range map[string]string{
 		"sqlite": "sqlite://" + filepath.Join(b.TempDir(), "t.db"), "postgres": storagetest.Postgres(b),
@@ -234,13 +280,18 @@ func BenchmarkSharedSessions(b *testing.B) {
 			shared := newReplica(b, store, dir)
 			sides := [2]*replica{plain, shared}
 			sessions := [2]string{plain.begin("ada"), shared.begin("ada")}
-			requests := [2][2]string{{"tools/list", ``}, {"tools/call", `"name":"memory","arguments":{"action":"list"}`}}
-			var took [2][2][]float64
+			requests := [3][3]string{
+				{"list", "tools/list", ``}, {"call", "tools/call", `"name":"memory","arguments":{"action":"list"}`},
+				{"cut", "tools/call", `"name":"memory","arguments":{"action":"get","key":"long"}`},
+			}
+			plain.ask(sessions[0], "ada", "tools/call", `"name":"memory","arguments":{"action":"store","key":"long","value":"`+
+				strings.Repeat("x", 50_000)+`"}`)
+			var took [len(requests)][2][]float64
 			for b.Loop() {
 				for i, request := range requests {
 					for side, r := range sides {
 						began := time.Now()
-						if status, answer := r.ask(sessions[side], "ada", request[0], request[1]); status != http.StatusOK {
+						if status, answer := r.ask(sessions[side], "ada", request[1], request[2]); status != http.StatusOK {
 							b.Fatal(status, answer)
 						}
 						took[i][side] = append(took[i][side], float64(time.Since(began).Microseconds()))

@@ -165,6 +165,11 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	}
 	b.rights = options.Rights
 	b.Surface = surface.New(options)
+	if b.sessions != nil {
+		b.Discovery.ShareAnswers(app.Answers{Open: b.store.Open}, func(err error) {
+			b.log.Warn("the rest of an answer can only be read at this server", "err", err)
+		})
+	}
 	host := app.Host{
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, ScriptPlace: b.taskPlace,
 		MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, ScriptsConfirm: o.ScriptsConfirm,
