@@ -265,7 +265,7 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 		session.questions.markSeen()
 		session.requests.cancel(r)
 		defer session.requests.enter(r)()
-		if session.questions.take(r.message) {
+		if session.questions.take(r.message) || s.share.pass(ctx, session, r.message) {
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}

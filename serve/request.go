@@ -311,10 +311,17 @@ func (all *requests) cancel(notification *request) {
 type questions struct {
 	seen atomic.Int64 // when the client last sent a message, in ns since 1970
 
+	// elsewhere returns the answer to a question that reached another server; nil if there is none yet. It is nil
+	// if the session stays in this process.
+	elsewhere func(ctx context.Context, question string) *message
+
 	mu   sync.Mutex
 	last int64
 	open map[string]chan *message
 }
+
+// elsewhereEach is the time between two looks for an answer at other servers.
+const elsewhereEach = 250 * time.Millisecond
 
 // markSeen records that the client has sent a message.
 func (q *questions) markSeen() { q.seen.Store(time.Now().UnixNano()) }
@@ -341,23 +348,40 @@ func (q *questions) ask(ctx context.Context, r *request, question callctx.Questi
 	if !r.send(text) {
 		return nil, fmt.Errorf("the call that asks its client has ended")
 	}
-	select {
-	case m := <-answer:
-		var reply struct {
-			Result json.RawMessage           `json:"result"`
-			Error  *struct{ Message string } `json:"error"`
-		}
-		if err := json.Unmarshal(m.raw, &reply); err != nil {
-			return nil, fmt.Errorf("reading the answer: %w", err)
-		}
-		if reply.Error != nil {
-			return nil, fmt.Errorf("asking the client, %s: %s", question.Method, reply.Error.Message)
-		}
-		return reply.Result, nil
-	case <-ctx.Done():
-		r.notify(string(mcp.MethodNotificationCancelled), ordered.Map{{Key: "requestId", Value: json.RawMessage(id)}})
-		return nil, context.Cause(ctx)
+	var look <-chan time.Time // nil = never
+	if q.elsewhere != nil {
+		ticker := time.NewTicker(elsewhereEach)
+		defer ticker.Stop()
+		look = ticker.C
 	}
+	for {
+		select {
+		case m := <-answer:
+			return resultOf(question, m)
+		case <-look:
+			if m := q.elsewhere(ctx, id); m != nil {
+				q.take(m)
+			}
+		case <-ctx.Done():
+			r.notify(string(mcp.MethodNotificationCancelled), ordered.Map{{Key: "requestId", Value: json.RawMessage(id)}})
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// resultOf returns the result in a client's answer.
+func resultOf(question callctx.Question, m *message) (json.RawMessage, error) {
+	var reply struct {
+		Result json.RawMessage           `json:"result"`
+		Error  *struct{ Message string } `json:"error"`
+	}
+	if err := json.Unmarshal(m.raw, &reply); err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	if reply.Error != nil {
+		return nil, fmt.Errorf("asking the client, %s: %s", question.Method, reply.Error.Message)
+	}
+	return reply.Result, nil
 }
 
 func (q *questions) forget(id string) {

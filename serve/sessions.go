@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -129,12 +130,15 @@ func (s *sessions) own(client server.SessionWithClientInfo, from *caller) {
 	}
 }
 
-// setShared records that other servers continue a session.
-func (s *sessions) setShared(id string) {
+// setShared records that other servers continue a session. answer returns what reached them, see [questions]. Servers
+// ask under different ids.
+func (s *sessions) setShared(id string, answer func(ctx context.Context, session, question string) *message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.byID[id]; ok {
-		e.Value.(*httpSession).shared = true
+		session := e.Value.(*httpSession)
+		session.shared, session.questions.last = true, rand.Int64N(1<<32)<<16
+		session.questions.elsewhere = func(ctx context.Context, question string) *message { return answer(ctx, id, question) }
 	}
 }
 

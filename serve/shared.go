@@ -15,8 +15,8 @@ import (
 )
 
 // SharedSessions stores sessions over HTTP of protocols up to 2025-11-25, so that each of several servers
-// continues the sessions of the others. Streams that a client has open, and questions to it, stay with the server
-// that has their connection. All methods are safe for concurrent use.
+// continues the sessions of the others. Streams that a client has open stay with the server that has the connection.
+// All methods are safe for concurrent use.
 type SharedSessions interface {
 	// Begin stores a new session. owner is the same for all requests of a caller, and empty if the server knows no
 	// callers. hello holds the params of initialize.
@@ -34,6 +34,12 @@ type SharedSessions interface {
 	// Use marks sessions as used now, and returns those that have ended. Sessions that were not used since a time
 	// may be removed.
 	Use(ctx context.Context, ids []string, since time.Time) (ended []string, err error)
+
+	// Pass stores a client's answer to a question of another server. question is the id of the question in JSON.
+	Pass(ctx context.Context, id, question string, answer json.RawMessage) error
+
+	// Take removes and returns the answer to a question of this server; found is false if no server has passed it yet.
+	Take(ctx context.Context, id, question string) (answer json.RawMessage, found bool, err error)
 
 	// End removes a session.
 	End(ctx context.Context, id string) error
@@ -101,7 +107,7 @@ func (s *share) begin(ctx context.Context, id string, from *caller, request *mcp
 		s.log.Warn("a session stays with this server: it could not be stored", "err", err)
 		return
 	}
-	s.sessions.setShared(id)
+	s.sessions.setShared(id, s.answer)
 	s.arm()
 }
 
@@ -146,7 +152,7 @@ func (s *share) restore(ctx context.Context, id string, from *caller, hello json
 	}
 	r := &request{caller: from, log: s.log, onSession: func(client server.SessionWithClientInfo, _ *mcp.InitializeRequest) {
 		s.sessions.own(client, from)
-		s.sessions.setShared(id)
+		s.sessions.setShared(id, s.answer)
 	}}
 	s.streamable.Handle(&capture{refusal{header: http.Header{}}}, &server.HTTPRequest{
 		Method: http.MethodPost, Header: http.Header{"Content-Type": jsonContent, "Accept": {"application/json, text/event-stream"}},
@@ -166,6 +172,38 @@ func (s *share) update(session *httpSession, stored SharedSession) {
 	if level := mcp.LoggingLevel(stored.LogLevel); logs && level != "" && level != client.GetLogLevel() {
 		client.SetLogLevel(level)
 	}
+}
+
+// maxQuestion limits the ids of questions in answers, in bytes.
+const maxQuestion = 100
+
+// pass stores an answer for the server that asked, and reports whether it did. Only answers to questions that are not
+// of this server come here.
+func (s *share) pass(ctx context.Context, session *httpSession, m *message) bool {
+	if !session.shared || !m.isAnswer() || len(m.id) > maxQuestion {
+		return false
+	}
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	if err := s.store.Pass(ctx, session.id, string(m.id), m.raw); err != nil {
+		s.log.Warn("an answer does not reach the server that asked", "err", err)
+		return false
+	}
+	return true
+}
+
+// answer returns the answer to a question that reached another server; nil if there is none yet.
+func (s *share) answer(ctx context.Context, session, question string) *message {
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	answer, found, err := s.store.Take(ctx, session, question)
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("looking for an answer that reached another server", "err", err)
+	}
+	if !found {
+		return nil
+	}
+	return readMessage(answer)
 }
 
 // end ends a session for all servers.

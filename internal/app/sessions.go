@@ -86,6 +86,20 @@ func (s *Sessions) End(ctx context.Context, id string) error {
 	return s.do(ctx, func(c storage.ClientSessions) error { return c.End(ctx, id) })
 }
 
+// Pass implements [serve.SharedSessions].
+func (s *Sessions) Pass(ctx context.Context, id, question string, answer json.RawMessage) error {
+	return s.do(ctx, func(c storage.ClientSessions) error { return c.Pass(ctx, id, question, answer) })
+}
+
+// Take implements [serve.SharedSessions].
+func (s *Sessions) Take(ctx context.Context, id, question string) (answer json.RawMessage, found bool, err error) {
+	err = s.do(ctx, func(c storage.ClientSessions) error {
+		answer, found, err = c.Take(ctx, id, question)
+		return err
+	})
+	return answer, found, err
+}
+
 // Hold binds a session to this server until release is called. It fails if another server holds it. A session that
 // no other server can continue is not bound.
 func (s *Sessions) Hold(ctx context.Context, id string) (release func(), err error) {

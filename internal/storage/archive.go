@@ -214,6 +214,7 @@ var unarchived = map[string]string{
 	"queue_starts":    "starts of the last minute",
 	"store_changes":   "counts changes for open pages",
 	"cut_answers":     "answers of the last hour",
+	"client_answers":  "answers to calls that run now",
 	"client_sessions": "sessions that run now",
 	"audit":           "is of this store's servers, and written to a file by toolfold audit",
 }

@@ -92,6 +92,9 @@ func (s ClientSessions) SetLogLevel(ctx context.Context, id, level string) error
 // are no sessions any more.
 func (s ClientSessions) Use(ctx context.Context, ids []string, since time.Time) (ended []string, err error) {
 	_, err = s.db.writer().exec(ctx, `DELETE FROM client_sessions WHERE seen_at < ?`, since.UnixMicro())
+	if err == nil {
+		_, err = s.db.writer().exec(ctx, `DELETE FROM client_answers WHERE at < ?`, since.UnixMicro())
+	}
 	for _, id := range slices.Sorted(slices.Values(ids)) { // one order, so that no two servers wait for each other
 		if err != nil {
 			return nil, err
@@ -135,4 +138,28 @@ func (s ClientSessions) Hold(ctx context.Context, id, server string, until time.
 func (s ClientSessions) Release(ctx context.Context, id, server string) error {
 	_, err := s.db.writer().exec(ctx, `UPDATE client_sessions SET holder = '', held_until = 0 WHERE id = ? AND holder = ?`, hashed(id), server)
 	return err
+}
+
+// maxPassed limits the answers of a session that no server has taken.
+const maxPassed = 100
+
+// Pass stores a client's answer to a question of another server, if it is the first one. Beyond a limit of answers
+// that nobody took it is dropped.
+func (s ClientSessions) Pass(ctx context.Context, id, question string, answer json.RawMessage) error {
+	_, err := s.db.writer().exec(ctx, `INSERT INTO client_answers (session, question, answer, at) SELECT id, ?, ?, ? FROM client_sessions
+		WHERE id = ? AND (SELECT count(*) FROM client_answers AS a WHERE a.session = client_sessions.id) < ?
+		ON CONFLICT (session, question) DO NOTHING`,
+		question, []byte(answer), s.now().UnixMicro(), hashed(id), maxPassed)
+	return err
+}
+
+// Take removes and returns the answer to a question; found is false if there is none yet.
+func (s ClientSessions) Take(ctx context.Context, id, question string) (answer json.RawMessage, found bool, err error) {
+	answer, found, err = byKey(ctx, s.db, sqlf(`SELECT answer FROM client_answers WHERE session = ? AND question = ?`, hashed(id), question),
+		into(func(a *json.RawMessage) []any { return []any{(*[]byte)(a)} }))
+	if err != nil || !found {
+		return nil, false, err
+	}
+	_, err = s.db.writer().exec(ctx, `DELETE FROM client_answers WHERE session = ? AND question = ?`, hashed(id), question)
+	return answer, err == nil, err
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -71,6 +72,28 @@ func TestClientSessions(t *testing.T) {
 		if by, _, _ := s.Hold(t.Context(), "one", "a", now); by != "" {
 			t.Error("an old hold counts")
 		}
+
+		for range 2 { // the first answer counts
+			check(s.Pass(t.Context(), "one", "7", json.RawMessage(`{"id":7}`)))
+			check(s.Pass(t.Context(), "gone", "7", json.RawMessage(`{}`)))
+		}
+		for n := range 2 * maxPassed {
+			check(s.Pass(t.Context(), "two", fmt.Sprint(n), json.RawMessage(`{}`)))
+		}
+		take := func(id, question, want string) {
+			t.Helper()
+			answer, found, err := s.Take(t.Context(), id, question)
+			check(err)
+			if string(answer) != want || found != (want != "") {
+				t.Errorf("the answer to %s of %s is %s", question, id, answer)
+			}
+		}
+		take("two", "7", `{}`)
+		take("two", fmt.Sprint(maxPassed), "")
+		take("gone", "7", "")
+		take("one", "8", "")
+		take("one", "7", `{"id":7}`)
+		take("one", "7", "")
 
 		now = now.Add(50 * time.Second)
 		ended, err := s.Use(t.Context(), []string{"two", "gone"}, now.Add(-time.Minute))

@@ -1,6 +1,7 @@
 package served_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net/http"
@@ -244,6 +245,67 @@ func TestCutAnswersOfReplicas(t *testing.T) {
 		if _, answer := b.ask(session, "ada", "tools/call", rest(uuid.NewString())); strings.Contains(answer, "found") ||
 			!strings.Contains(answer, `"isError":true`) {
 			t.Errorf("without the store: %s", answer)
+		}
+	})
+}
+
+// A call that asks its user at one server goes on with the answer that reaches another one. Nobody else answers it.
+func TestQuestionsOverReplicas(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		dir := t.TempDir()
+		a, b := newReplica(t, store, dir), newReplica(t, store, dir)
+		h := mcptest.To(t, a.http.URL+"/mcp")
+		h.Post(strings.Replace(mcptest.Initialize, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1), "Authorization", "ada")
+		for n := range 7 {
+			a.has(h.Session, "tools/call", fmt.Sprintf(`"name":"memory","arguments":{"action":"store","key":"k%d","value":1}`, n), "key")
+		}
+		for range 2 {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.http.URL+"/mcp", strings.NewReader(
+				`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"memory","arguments":{"action":"bulk_delete","prefix":"k"}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+				"Authorization": "ada", "Mcp-Session-Id": h.Session} {
+				request.Header.Set(name, value)
+			}
+			stream, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(stream.Body)
+			data := func() string {
+				for lines.Scan() {
+					if text, is := strings.CutPrefix(lines.Text(), "data: "); is {
+						return text
+					}
+				}
+				t.Fatal("the stream has ended")
+				return ""
+			}
+			asked := data()
+			id := regexp.MustCompile(`"id":([0-9]+)`).FindStringSubmatch(asked)
+			if id == nil || !strings.Contains(asked, "elicitation/create") {
+				t.Fatalf("it asks %s", asked)
+			}
+			answer := func(session, caller, action string) int {
+				at := mcptest.To(t, b.http.URL+"/mcp")
+				at.Session = session
+				_, status := at.Post(`{"jsonrpc":"2.0","id":`+id[1]+`,"result":{"action":"`+action+`","content":{"confirm":true}}}`,
+					"Authorization", caller)
+				return status
+			}
+			if status := answer(h.Session, "eve", "accept"); status != http.StatusNotFound {
+				t.Errorf("the answer of another caller gets %d", status)
+			}
+			answer(b.begin("eve"), "eve", "accept")
+			if status := answer(h.Session, "ada", "decline"); status != http.StatusAccepted {
+				t.Errorf("an answer gets %d", status)
+			}
+			if got := data(); !strings.Contains(got, "the user declined: nothing was deleted") {
+				t.Errorf("it goes on with %s", got)
+			}
+			stream.Body.Close()
 		}
 	})
 }
