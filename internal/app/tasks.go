@@ -66,7 +66,7 @@ func (k keeper) keep(ctx context.Context, call serve.TaskCall) (id string, err e
 	}
 	return service.Keep(ctx, task.Kept{
 		Call: task.Call{Tool: call.Action, Arguments: call.Arguments}, ClientCall: &task.Call{Tool: call.Name, Arguments: call.Raw},
-		Client: call.Client, Caller: callerOf(ctx), By: by, As: shorten.To(toolfold.OriginOf(ctx).Client, maxClient),
+		Client: call.Client, Caller: callerOf(ctx), By: by, As: shorten.To(toolfold.OriginOf(ctx).Client, audit.MaxClient),
 	})
 }
 

@@ -35,7 +35,8 @@ func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site fun
 		},
 		activity: b.Activity, called: b.Called, asks: beside, storeMark: b.Mark, definitions: beside.definitions,
 		tools:  func() (toolbox, error) { return beside.open() },
-		record: b.Change, scriptRun: beside.scriptRun, patience: patience, restart: servers.Restart, process: servers.Process, logIn: servers.LogIn,
+		record: b.Change, scriptRun: beside.scriptRun, patience: patience,
+		restart: servers.Restart, process: servers.Process, logIn: servers.LogIn,
 	}
 	p.live = newLive(p.log, p.mark)
 	site = func(next http.Handler, l serve.Login) http.Handler {

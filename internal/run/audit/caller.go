@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// maxClient limits the recorded name of a client, in characters: clients choose it, and each of their calls has it.
-const maxClient = 100
+// MaxClient limits the kept name of a client, in characters: clients choose it, and each of their calls has it.
+const MaxClient = 100
 
 // CallerOf returns the caller of a call from an origin. For a call that a task makes, it is the caller of the call
 // that became the task. It is zero without a token and a name.
@@ -28,7 +28,7 @@ func CallerOf(ctx context.Context, from toolfold.Origin) callctx.By {
 	}
 	return callctx.By{
 		Caller: from.Caller, Token: hex.EncodeToString([]byte(from.Token[:min(6, len(from.Token))])),
-		Client: shorten.To(strings.TrimPrefix(from.Client, from.Caller+" "), maxClient),
+		Client: shorten.To(strings.TrimPrefix(from.Client, from.Caller+" "), MaxClient),
 	}
 }
 

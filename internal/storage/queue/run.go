@@ -305,7 +305,7 @@ func (s *activeWorker) record(ctx context.Context, t task.Task, answer toolfold.
 
 // endCall reports the end of a client's call that became a task.
 func (s *activeWorker) endCall(t task.Task, status string, answer toolfold.Answer) {
-	by := task.ByOf(t)
+	by, _ := task.CallerOf(t)
 	if by == nil || s.options.Ended == nil {
 		return
 	}
