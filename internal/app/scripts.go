@@ -34,19 +34,27 @@ func (h Host) scripts() *script.Service {
 	})
 }
 
-// findable lets tools.find find the scripts of a service. It opens no store.
+// Scripts returns the stored scripts of the workspace: files, and those in the store if it is open.
+func (h Host) Scripts(ctx context.Context) ([]script.Script, error) { return h.known(ctx, h.scripts()) }
+
+// known returns the scripts of a service. It opens no store.
+func (h Host) known(ctx context.Context, service *script.Service) ([]script.Script, error) {
+	isOpen := false
+	select {
+	case <-h.Opened:
+		isOpen = true
+	default:
+	}
+	return service.Known(ctx, isOpen)
+}
+
+// findable lets tools.find find the scripts of a service.
 func (h Host) findable(service *script.Service) *script.Service {
 	if h.Discovery == nil {
 		return service
 	}
 	h.Discovery.ListScripts(func(ctx context.Context) (list []lazy.Script, err error) {
-		isOpen := false
-		select {
-		case <-h.Opened:
-			isOpen = true
-		default:
-		}
-		known, err := service.Known(ctx, isOpen)
+		known, err := h.known(ctx, service)
 		for _, one := range known {
 			list = append(list, lazy.Script{Name: one.Name, Description: one.Description, InputSchema: one.InputSchema})
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/design"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/script"
 	"github.com/toolfold/toolfold/tools/task"
 	"github.com/toolfold/toolfold/tools/workflow"
 )
@@ -42,6 +43,9 @@ type Offer struct {
 
 	// Abilities returns the service for abilities; if the store is empty, only for those in files.
 	Abilities func(context.Context) (*ability.Service, error)
+
+	// Scripts returns the stored scripts that are known without opening the store. Nil = there are none.
+	Scripts func(context.Context) ([]script.Script, error)
 
 	// HasStore reports whether the store may contain anything. Listing at connection time must not
 	// create a store. Nil means true.

@@ -73,6 +73,7 @@ func newBench(t *testing.T, o surface.Options) *bench {
 	b.Offer = offer.Offer{Caller: b.surface.Runner, Discovery: b.surface.Discovery, Workflows: host.Workflows(), Memory: true,
 		Stored: host.Stored, OwnNotes: host.OwnNotes}
 	b.Abilities = func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, true) }
+	b.Scripts = host.Scripts
 	return b
 }
 
@@ -80,6 +81,10 @@ const counts = `steps: [{stepId: count, type: tool, config: {tool: memory.list, 
 
 // files are the files of the folder .toolfold.
 var files = map[string]string{
+	"scripts/count_notes.js": "/*---\ndescription: 'Counts notes: all of them'\n" +
+		"inputSchema: {type: object, properties: {prefix: {type: string}}}\n---*/\nreturn (await memory.list({prefix: input.prefix})).total",
+	"scripts/plain.js":     "return 1 // without a description, no skill",
+	"scripts/style.js":     "/*---\ndescription: Has the name of an ability\n---*/\nreturn 2",
 	"workflows/plain.yaml": "name: Count notes\ndescription: Counts what is there.\n" + counts,
 	"workflows/Pick One.yaml": "name: Pick\n" +
 		"inputSchema: {type: object, properties: {kind: {enum: [red, green]}, n: {type: integer}}, required: [kind]}\n" + counts,
@@ -315,7 +320,23 @@ func TestSkills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkSkills(t, server, "deploy", "go-errors", "null", "style")
+	checkSkills(t, server, "count-notes", "deploy", "go-errors", "null", "style")
+	skills, err := b.Skills(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(skills[0].Files[0].Data)
+	for _, want := range []string{
+		"name: count-notes\ndescription: \"Counts notes: all of them\"\n---\n", `The script count_notes.js does this`,
+		`script {"action":"run","params":{"name":"count_notes"}}`, `{"properties":{"prefix":{"type":"string"}},"type":"object"}`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s lacks %s", text, want)
+		}
+	}
+	if skills, err := b.Skills(under(t, "script.run")); err != nil || len(skills) != 4 {
+		t.Errorf("who may not run scripts has %d skills, %v", len(skills), err)
+	}
 	var list struct {
 		Broken []struct{ File, Reason string }
 	}

@@ -187,6 +187,7 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	b.offer = offer.Offer{
 		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",
 		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.Holds(o.Store)) },
+		Scripts:   host.Scripts,
 		HasStore:  func() bool { return b.Holds(o.Store) },
 		Stored:    host.Stored,
 		OwnNotes:  host.OwnNotes,
