@@ -104,8 +104,8 @@ var Settings = append([]Setting{
 			toolfold.String{Name: "rights", Doc: "File with the rights of groups, from the folder of the settings; rights.yaml unless set.",
 				MinLen: 1},
 			toolfold.String{Name: "groups", Doc: "Claim with the groups of a caller, groups unless set; a.b is b within a.", MinLen: 1},
-			toolfold.Strings("audiences", "Audiences, one of which a token must have; url unless set.").With(toolfold.MaxItems(20)),
-			toolfold.Strings("scopes", "Scopes that a token must have.").With(toolfold.MaxItems(20)),
+			toolfold.List{Name: "audiences", Doc: "Audiences, one of which a token must have; url unless set.", MaxItems: 20, Of: toolfold.String{MinLen: 1}},
+			toolfold.List{Name: "scopes", Doc: "Scopes that a token must have.", MaxItems: 20, Of: toolfold.String{MinLen: 1}},
 		},
 	}, User},
 	{toolfold.Object{

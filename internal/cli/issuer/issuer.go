@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	patience = 10 * time.Second // for one answer of the issuer
-	pause    = 5 * time.Second  // between two questions to the issuer, whatever tokens callers send
-	maxToken = 16 << 10         // bytes
-	shown    = 10               // groups in an error
+	patience = 5 * time.Second // for one answer of the issuer
+	pause    = 5 * time.Second // between two questions to the issuer, whatever tokens callers send
+	maxToken = 16 << 10        // bytes
+	shown    = 10              // groups in an error
 )
 
 // Options are those of an issuer.
@@ -52,8 +52,9 @@ type Issuer struct {
 
 	mu       sync.Mutex
 	verifier *oidc.IDTokenVerifier // nil until the issuer has answered
-	tried    time.Time
-	err      error // of the last try
+	err      error                 // of the last question
+	tried    time.Time             // its end
+	asking   chan struct{}         // closed at the end of a question that is under way; nil = none is
 }
 
 // New returns an issuer. The error says which option is invalid. An issuer that does not answer now is logged, and asked
@@ -72,7 +73,7 @@ func open(ctx context.Context, o Options, pause time.Duration) (i *Issuer, err e
 	if i.rights, err = openRights(o); err != nil {
 		return nil, err
 	}
-	client := &http.Client{Timeout: patience, Transport: &sparing{next: http.DefaultTransport, pause: pause}}
+	client := &http.Client{Transport: &sparing{next: http.DefaultTransport, pause: pause}}
 	i.asked = oidc.ClientContext(context.WithoutCancel(ctx), client)
 	if _, err := i.ready(ctx); err != nil {
 		o.Log.Error("the issuer of logins does not answer as it should; it is asked again when a caller comes", "err", err)
@@ -85,26 +86,48 @@ func isLoopback(host string) bool { return host == "localhost" || host == "127.0
 // ready returns the verifier of tokens, once the issuer has said where its keys are.
 func (i *Issuer) ready(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.verifier != nil || i.err != nil && time.Since(i.tried) < i.pause {
+	if i.verifier != nil || i.err != nil && i.asking == nil && time.Since(i.tried) < i.pause {
+		defer i.mu.Unlock()
 		return i.verifier, i.err
 	}
-	i.tried = time.Now()
+	if i.asking == nil {
+		i.asking = make(chan struct{})
+		go i.discover(i.asking)
+	}
+	answered := i.asking
+	i.mu.Unlock()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.verifier, i.err
+}
+
+// discover asks the issuer where its keys are, and closes answered.
+func (i *Issuer) discover(answered chan struct{}) {
+	verifier, err := i.newVerifier()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.verifier, i.err, i.tried, i.asking = verifier, err, time.Now(), nil
+	close(answered)
+}
+
+func (i *Issuer) newVerifier() (*oidc.IDTokenVerifier, error) {
 	provider, err := oidc.NewProvider(i.asked, i.URL)
 	if err != nil {
-		i.err = fmt.Errorf("asking the issuer %s: %w", i.URL, err)
-		return nil, i.err
+		return nil, fmt.Errorf("asking the issuer %s: %w", i.URL, err)
 	}
 	var keys struct {
 		URL string `json:"jwks_uri"`
 	}
 	if err := provider.Claims(&keys); err != nil {
-		i.err = fmt.Errorf("reading the metadata of the issuer %s: %w", i.URL, err)
-		return nil, i.err
+		return nil, fmt.Errorf("reading the metadata of the issuer %s: %w", i.URL, err)
 	}
 	config := &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: asymmetric} // the audience is checked below
-	i.verifier, i.err = oidc.NewVerifier(i.URL, signatures{oidc.NewRemoteKeySet(i.asked, keys.URL)}, config), nil
-	return i.verifier, nil
+	return oidc.NewVerifier(i.URL, signatures{oidc.NewRemoteKeySet(i.asked, keys.URL)}, config), nil
 }
 
 // asymmetric are the signatures that are accepted: a caller cannot make them with the issuer's public key.
@@ -204,9 +227,9 @@ func lookup(claims map[string]json.RawMessage, name string) json.RawMessage {
 
 // texts returns the texts of a claim that is a text or a list of them.
 func texts(raw json.RawMessage) []string {
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		return []string{one}
+	var one *string
+	if json.Unmarshal(raw, &one) == nil && one != nil {
+		return []string{*one}
 	}
 	var list []string
 	if json.Unmarshal(raw, &list) != nil {

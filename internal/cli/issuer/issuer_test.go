@@ -1,6 +1,7 @@
 package issuer
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
@@ -31,13 +32,15 @@ const audience = "https://tools.example.com/mcp"
 
 // idp is an issuer on loopback.
 type idp struct {
-	t      *testing.T
-	URL    string
-	key    *rsa.PrivateKey
-	keyID  string
-	served *oidctest.Server
-	down   atomic.Bool
-	asked  atomic.Int64
+	t       *testing.T
+	URL     string
+	key     *rsa.PrivateKey
+	keyID   string
+	served  *oidctest.Server
+	down    atomic.Bool
+	instead atomic.Pointer[string] // of any answer; nil = none
+	holds   atomic.Value           // func() that each request waits for
+	asked   atomic.Int64
 }
 
 func newIDP(t *testing.T) *idp {
@@ -47,6 +50,13 @@ func newIDP(t *testing.T) *idp {
 		i.asked.Add(1)
 		if i.down.Load() {
 			http.Error(w, "down", http.StatusBadGateway)
+			return
+		}
+		if hold, ok := i.holds.Load().(func()); ok {
+			hold()
+		}
+		if text := i.instead.Load(); text != nil {
+			fmt.Fprint(w, *text)
 			return
 		}
 		i.served.ServeHTTP(w, r)
@@ -295,8 +305,56 @@ func TestIssuerDown(t *testing.T) {
 	if _, err := authorize(i, "Bearer "+p.token(nil)); err != nil {
 		t.Errorf("a known key: %v", err)
 	}
+	known := p.token(nil)
 	p.rotate("two")
 	unknown()
+	p.down.Store(false)
+	for _, answer := range []string{"<html>", `{"keys":[]}`, ""} {
+		p.instead.Store(&answer)
+		unknown()
+		if _, err := authorize(i, "Bearer "+known); err != nil {
+			t.Errorf("a known key after the answer %q: %v", answer, err)
+		}
+	}
+}
+
+// An issuer that does not answer holds nobody up but callers with a token of it, and those only as long as they wait.
+func TestIssuerHangs(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	p.down.Store(true)
+	i, err := open(t.Context(), p.options(groupFile), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.down.Store(false)
+	release, asked := make(chan struct{}), make(chan struct{}, 10)
+	p.holds.Store(func() { asked <- struct{}{}; <-release })
+	gone, leave := context.WithCancel(t.Context())
+	answered := make(chan error, 5)
+	for n := range 5 {
+		go func() {
+			r := httptest.NewRequest(http.MethodPost, "/mcp", http.NoBody)
+			if n > 0 {
+				r = r.WithContext(gone)
+			}
+			r.Header.Set("Authorization", "Bearer "+p.token(nil))
+			_, err := i.Authorize(r)
+			answered <- err
+		}()
+	}
+	<-asked
+	leave()
+	for range 4 {
+		if err := <-answered; !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that left: %v", err)
+		}
+	}
+	p.holds.Store(func() {})
+	close(release)
+	if err := <-answered; err != nil {
+		t.Errorf("the caller that waited: %v", err)
+	}
 }
 
 // The rights of a group change with the file. A file with a fault lets nobody in.
@@ -334,20 +392,25 @@ func TestRightsFile(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
 	for text, want := range map[string]string{
-		"":                                     "has no group",
-		"[]":                                   "has no group",
-		"group: support":                       "it is a list of groups",
-		"- group: a\n- group: a":               `the group "a" is there twice`,
-		"- readOnly: true":                     "entry 1 has no group",
-		"- group: '*'\n- group: a":             `the group "a" stands behind "*"`,
-		"- group: a\n  allow: []":              "has an empty list, which would permit all",
-		"- group: a\n  sets: []":               "has an empty list, which would permit all",
-		"- group: a\n  sets: [nosuch]":         `limited to the set "nosuch", which is not in the settings`,
-		"- group: a\n  allow: [nosuch.get]":    "nosuch.get",
-		"- group: a\n  readonly: true":         "field readonly not found",
-		"- group: a\n  allow: memory":          "line 2",
-		"- group: a\n  readOnly: \"perhaps\"":  "line 2",
-		strings.Repeat("- group: a\n", 30<<10): "is larger than",
+		"":                         "has no group",
+		"[]":                       "has no group",
+		"group: support":           "it is a list of groups",
+		"- group: a\n- group: a":   `the group "a" is there twice`,
+		"- readOnly: true":         "entry 1 has no group",
+		"- group: '*'\n- group: a": `the group "a" stands behind "*"`,
+		"- group: a\n  allow: []":  "has an empty list, which would permit all",
+		"- group: a\n  sets: []":   "has an empty list, which would permit all",
+		"- group: a\n  allow:\n":   "line 2 has a member or an entry without a value",
+		"- {group: a, sets: }":     "line 1 has a member or an entry without a value",
+		"- group: a\n  allow:\n  - memory\n  -\n": "line 4 has a member or an entry without a value",
+		"- group: a\n  allow: [~]":                "line 2 has a member or an entry without a value",
+		"- group: a\n---\n- group: b":             "more than one document",
+		"- group: a\n  sets: [nosuch]":            `limited to the set "nosuch", which is not in the settings`,
+		"- group: a\n  allow: [nosuch.get]":       "nosuch.get",
+		"- group: a\n  readonly: true":            "field readonly not found",
+		"- group: a\n  allow: memory":             "line 2",
+		"- group: a\n  readOnly: \"perhaps\"":     "line 2",
+		strings.Repeat("- group: a\n", 30<<10):    "is larger than",
 	} {
 		if _, err := New(t.Context(), p.options(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %s", text, err, want)

@@ -3,6 +3,7 @@ package issuer
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ type sparing struct {
 
 type answer struct {
 	once   sync.Once
-	at     time.Time
+	at     time.Time // of the answer; zero while it is under way
 	status int
 	header http.Header
 	body   []byte
@@ -57,15 +58,20 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 	address := r.URL.String()
 	s.mu.Lock()
 	a := s.answers[address]
-	if a == nil || time.Since(a.at) >= s.pause {
+	if a == nil || !a.at.IsZero() && time.Since(a.at) >= s.pause {
 		if s.answers == nil {
 			s.answers = map[string]*answer{}
 		}
-		a = &answer{at: time.Now()}
+		a = &answer{}
 		s.answers[address] = a
 	}
 	s.mu.Unlock()
-	a.once.Do(func() { a.ask(s.next, r) })
+	a.once.Do(func() {
+		a.ask(s.next, r)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		a.at = time.Now() // others may have waited for the answer long
+	})
 	if a.err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnavailable, a.err)
 	}
@@ -75,9 +81,12 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// ask gets the answer to a request. One without success is an error.
+// ask gets the answer to a request. Any but JSON with success is an error, also a set without keys: the keys before
+// it stay.
 func (a *answer) ask(next http.RoundTripper, r *http.Request) {
-	response, err := next.RoundTrip(r)
+	ctx, done := context.WithTimeout(r.Context(), patience)
+	defer done()
+	response, err := next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		a.err = err
 		return
@@ -85,7 +94,14 @@ func (a *answer) ask(next http.RoundTripper, r *http.Request) {
 	defer response.Body.Close()
 	a.status, a.header = response.StatusCode, response.Header
 	a.body, a.err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if a.err == nil && a.status >= http.StatusInternalServerError {
+	var set struct{ Keys *[]json.RawMessage }
+	switch {
+	case a.err != nil:
+	case a.status != http.StatusOK:
 		a.err = fmt.Errorf("%s is answered %s", r.URL, response.Status)
+	case json.Unmarshal(a.body, &set) != nil:
+		a.err = fmt.Errorf("%s is not answered with a JSON object", r.URL)
+	case set.Keys != nil && len(*set.Keys) == 0:
+		a.err = fmt.Errorf("%s has no keys", r.URL)
 	}
 }

@@ -87,10 +87,8 @@ func (r *rights) read(info fs.FileInfo) ([]granted, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
-	var groups []group
-	if err := decoder.Decode(&groups); err != nil && !errors.Is(err, io.EOF) {
+	groups, err := decode(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w; it is a list of groups, each with readOnly, allow, deny or sets", path, err)
 	}
 	if len(groups) == 0 {
@@ -121,4 +119,37 @@ func (r *rights) read(info fs.FileInfo) ([]granted, error) {
 		list = append(list, granted{g.Group, rights})
 	}
 	return list, nil
+}
+
+// decode reads the entries of a file. Members without a value are errors: a bare allow would permit all.
+func decode(text []byte) (groups []group, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&groups); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if err := decoder.Decode(new(yaml.Node)); err == nil || !errors.Is(err, io.EOF) {
+		return nil, errors.New("it has more than one document: remove the line ---")
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, err
+	}
+	if empty := emptyNode(&document); empty != nil {
+		return nil, fmt.Errorf("line %d has a member or an entry without a value", empty.Line)
+	}
+	return groups, nil
+}
+
+// emptyNode returns the first null of a document; nil if it has none.
+func emptyNode(node *yaml.Node) *yaml.Node {
+	if node.Tag == "!!null" {
+		return node
+	}
+	for _, part := range node.Content {
+		if empty := emptyNode(part); empty != nil {
+			return empty
+		}
+	}
+	return nil
 }
