@@ -85,7 +85,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (script.Result, error) {
 	journal, _, within := engine.JournalOf(ctx)
 	switch {
 	case within && journal == nil:
-		return s.unrecorded(run, job, "a model calls it within a step")
+		return s.unrecorded(run, job, "it is part of a run that is not recorded either, or of a model's step")
 	case within || s.runs == nil:
 		return s.start(run, job)
 	}

@@ -69,7 +69,7 @@ func TestUnrecordedRuns(t *testing.T) {
 	}{
 		{"refused", &keep{refusal: refused}, t.Context(), refused, "", 0},
 		{"no process", &keep{}, t.Context(), nil, "no process runs tasks here", 1},
-		{"model", &keep{id: "new"}, engine.WithJournalAt(t.Context(), nil, ""), nil, "a model calls it within a step", 1},
+		{"model", &keep{id: "new"}, engine.WithJournalAt(t.Context(), nil, ""), nil, "it is part of a run that is not recorded either", 1},
 		{"step", &keep{id: "new"}, engine.WithJournalAt(t.Context(), newTable(), "/a"), nil, "", 1},
 		{"no keeper", nil, t.Context(), nil, "", 1},
 	} {

@@ -150,3 +150,21 @@ func TestScriptStepRights(t *testing.T) {
 		}
 	})
 }
+
+// A script in a step of a workflow that is no task is not recorded either: it leaves no run that outlives the
+// workflow, and none that somebody could go on with.
+func TestScriptStepOfDirectRun(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		m := newMachine(t, store, permission.Rules{}, 0)
+		m.write("workflows/asks.yaml", `{name: Asks, steps: [
+			{stepId: first, type: script, config: {code: "return await memory.store({key: 'a', value: 1})"}},
+			{stepId: ask, type: script, config: {code: "await scripts.confirm('Go on?'); await memory.store({key: 'b', value: 1})"}}]}`)
+		text, _ := json.Marshal(m.does("workflow", `{"action":"run","workflowId":"asks"}`))
+		if !strings.Contains(string(text), "nobody could be asked") || strings.Contains(string(text), "outcome") {
+			t.Errorf("%s", text)
+		}
+		if tasks, _ := m.does("task", `{"action":"list"}`)["tasks"].([]any); len(tasks) > 0 {
+			t.Errorf("it left the tasks %v", tasks)
+		}
+	})
+}

@@ -62,7 +62,7 @@ func WithJournalAt(ctx context.Context, j Journal, path string) context.Context 
 
 // JournalOf returns the journal for the steps of a call, and the path above
 // them. Within reports whether the call belongs to a run that decides this. Its
-// journal is nil for calls by models, whose steps are not recorded.
+// journal is nil for calls by models, and by runs that are not recorded.
 func JournalOf(ctx context.Context) (j Journal, path string, within bool) {
 	r := callctx.Of[*recorder](ctx)
 	if r == nil {
@@ -72,11 +72,12 @@ func JournalOf(ctx context.Context) (j Journal, path string, within bool) {
 }
 
 // forCall returns the context for a call by a step: a run that it starts reports
-// progress for the step, and records its steps below the step.
+// progress for the step, and records its steps below the step. It is not recorded if this run is not: it must not
+// outlive it.
 func (f *frame) forCall(ctx context.Context) context.Context {
 	ctx = f.progress.forCall(ctx)
 	if f.run.journal == nil {
-		return ctx
+		return WithJournalAt(ctx, nil, "")
 	}
 	return WithJournalAt(ctx, f.run.journal, f.path)
 }
