@@ -47,6 +47,7 @@ type link struct {
 	titles  []string     // names of it in rules; the first is not a name of ours
 	turns   *turns.Turns // of running calls
 	rate    *turns.Rate  // of calls that begin
+	shares  *turns.Rate  // of a caller with a token, of these
 
 	changing sync.Mutex // held while the record is read, changed and adopted; locked before planning and mu
 
@@ -85,7 +86,7 @@ type link struct {
 func newLink(g *Gateway, u Upstream) *link {
 	return &link{
 		Upstream: u, base: fold.Base(u.Name), titles: g.titles(u.Name), gateway: g, off: u.Off,
-		turns: turns.New(u.MaxConcurrency), rate: turns.NewRate(u.CallsPerMinute),
+		turns: turns.New(u.MaxConcurrency), rate: turns.NewRate(u.CallsPerMinute), shares: turns.NewRate(turns.Share(u.CallsPerMinute)),
 	}
 }
 
@@ -478,8 +479,8 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	if off := l.switchedOff(cmp.Or(c.Tool, c.Method)); off != nil {
 		return nil, off
 	}
-	if err := l.rate.Take(ctx, "", ratePatience); err != nil {
-		return nil, l.tooMany(ctx, err)
+	if err := l.paced(ctx); err != nil {
+		return nil, err
 	}
 	patience, gaveUp := context.WithCancelCause(ctx)
 	defer gaveUp(nil)
@@ -642,9 +643,16 @@ func (l *link) drop(session Session) {
 	l.gateway.work.Go(session.Close)
 }
 
-// tooMany words the error of a call that does not fit into callsPerMinute.
-func (l *link) tooMany(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+// paced waits for room in callsPerMinute. A caller with a token has its share of it, so that others find room too.
+func (l *link) paced(ctx context.Context) error {
+	var err error
+	if token := toolfold.OriginOf(ctx).Token; token != "" {
+		err = l.shares.Take(ctx, token, ratePatience)
+	}
+	if err == nil {
+		err = l.rate.Take(ctx, "", ratePatience)
+	}
+	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return toolfold.Errorf(toolfold.LimitReached, "the server %s is called too often: %v", l.Name, err).

@@ -13,7 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -292,7 +294,10 @@ func TestCallsPerMinute(t *testing.T) {
 				t.Fatal(err)
 			}
 			runner := toolfoldtest.Runner(g.Families()...)
-			call := func() string { return string(runner.Call(t.Context(), "srv.get_0", json.RawMessage(`{}`)).Content) }
+			callIn := func(ctx context.Context) string {
+				return string(runner.Call(ctx, "srv.get_0", json.RawMessage(`{}`)).Content)
+			}
+			call := func() string { return callIn(t.Context()) }
 			for range perMinute {
 				if answer := call(); answer != "{}" {
 					t.Fatalf("answered %s", answer)
@@ -302,6 +307,32 @@ func TestCallsPerMinute(t *testing.T) {
 			answer := call()
 			if waited := time.Since(began); waited != want.waited || want.text == "" && answer != "{}" || !strings.Contains(answer, want.text) {
 				t.Errorf("%d a minute: answered %s after %s", perMinute, answer, waited)
+			}
+			if perMinute < 12 {
+				continue
+			}
+			time.Sleep(2 * time.Minute)
+			greedy := callctx.With(t.Context(), toolfold.Origin{Token: "greedy"})
+			stop := time.Now().Add(time.Minute)
+			var calls sync.WaitGroup
+			for range 8 {
+				calls.Go(func() {
+					for time.Now().Before(stop) {
+						callIn(greedy)
+						time.Sleep(10 * time.Millisecond)
+					}
+				})
+			}
+			answered := 0
+			for time.Now().Before(stop) {
+				if callIn(callctx.With(t.Context(), toolfold.Origin{Token: "modest"})) == "{}" {
+					answered++
+				}
+				time.Sleep(time.Second)
+			}
+			calls.Wait()
+			if answered < 3 {
+				t.Errorf("beside a greedy caller another had %d answers in a minute", answered)
 			}
 		}
 	})

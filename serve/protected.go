@@ -25,7 +25,8 @@ func (r *ProtectedResource) check() error {
 		return nil
 	}
 	u, err := url.Parse(r.URL)
-	if err != nil || u.Host == "" || u.User != nil || u.Path != "/mcp" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || u.Host == "" || u.User != nil ||
+		u.Path != "/mcp" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
 		return fmt.Errorf("the URL of the resource is %q, not one such as https://tools.example.com/mcp", r.URL)
 	}
 	if len(r.Issuers) == 0 {

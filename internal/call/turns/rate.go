@@ -14,7 +14,13 @@ type Rate struct {
 	perMinute int
 
 	mu sync.Mutex
-	of map[string]*rate.Limiter
+	of map[string]*allowance
+}
+
+// allowance is what a caller may begin.
+type allowance struct {
+	*rate.Limiter
+	waiting int // pieces of work
 }
 
 // NewRate returns the limit of perMinute pieces of work; nil for 0.
@@ -22,10 +28,10 @@ func NewRate(perMinute int) *Rate {
 	if perMinute == 0 {
 		return nil
 	}
-	return &Rate{perMinute: perMinute, of: map[string]*rate.Limiter{}}
+	return &Rate{perMinute: perMinute, of: map[string]*allowance{}}
 }
 
-// mostCallers is how many callers have limits before those that have not called for a minute are forgotten.
+// mostCallers is how many callers have allowances before those that have not called for a minute are forgotten.
 const mostCallers = 1000
 
 // TooMany is the error of work that is beyond a rate.
@@ -40,47 +46,63 @@ func (e *TooMany) Error() string {
 }
 
 // Take waits up to patience until work of a caller may begin. The error is a [*TooMany], for work that would wait
-// longer, or ctx's.
+// longer, or ctx's. Work that does not begin takes nothing from later work.
 func (r *Rate) Take(ctx context.Context, caller string, patience time.Duration) error {
 	if r == nil {
 		return nil
 	}
-	now := time.Now()
-	reserved := r.limiter(caller, now).ReserveN(now, 1)
-	wait := reserved.DelayFrom(now)
-	if wait > patience {
-		reserved.CancelAt(now)
-		return &TooMany{r.perMinute, wait}
-	}
-	if wait == 0 {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		reserved.Cancel()
-		return ctx.Err()
+	end := time.Now().Add(patience)
+	r.mu.Lock()
+	a := r.allowance(caller, time.Now())
+	behind := a.waiting
+	a.waiting++
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		a.waiting--
+	}()
+	for ; ; behind = 0 {
+		wait := a.look(behind, r.perMinute)
+		if wait == 0 {
+			return nil
+		}
+		if time.Now().Add(wait).After(end) {
+			return &TooMany{r.perMinute, wait}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
 	}
 }
 
-// limiter returns the limiter of a caller.
-func (r *Rate) limiter(caller string, now time.Time) *rate.Limiter {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if l := r.of[caller]; l != nil {
-		return l
+// look begins work behind other work that waits, or returns how long it has to wait.
+func (a *allowance) look(behind, perMinute int) time.Duration {
+	now := time.Now()
+	if behind == 0 && a.AllowN(now, 1) {
+		return 0
+	}
+	missing := float64(behind+1) - a.TokensAt(now)
+	return max(time.Duration(missing*float64(time.Minute)/float64(perMinute)), time.Millisecond)
+}
+
+// allowance returns that of a caller. The caller of it holds the lock.
+func (r *Rate) allowance(caller string, now time.Time) *allowance {
+	if a := r.of[caller]; a != nil {
+		return a
 	}
 	if len(r.of) >= mostCallers {
-		for name, l := range r.of {
-			if l.TokensAt(now) >= float64(r.perMinute) {
+		for name, a := range r.of {
+			if a.waiting == 0 && a.TokensAt(now) >= float64(r.perMinute) {
 				delete(r.of, name) // a new one is the same
 			}
 		}
 	}
-	l := rate.NewLimiter(rate.Limit(float64(r.perMinute)/60), r.perMinute)
-	r.of[caller] = l
-	return l
+	a := &allowance{Limiter: rate.NewLimiter(rate.Limit(float64(r.perMinute)/60), r.perMinute)}
+	r.of[caller] = a
+	return a
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,30 @@ func TestRate(t *testing.T) {
 		if err := take("a", time.Second); err != nil || time.Since(began) != 2*time.Second {
 			t.Errorf("a cancelled call took its place: %v after %s", err, time.Since(began))
 		}
+		for range 9 { // they leave before their turn, and nothing of theirs stays
+			ctx, leave := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			if err := r.Take(ctx, "a", time.Minute); err == nil {
+				t.Error("there is no room")
+			}
+			leave()
+		}
+		began = time.Now()
+		var waits sync.WaitGroup
+		ends := make(chan time.Duration, 3)
+		for range 3 {
+			waits.Go(func() {
+				if err := take("a", 10*time.Second); err != nil {
+					t.Error(err)
+				}
+				ends <- time.Since(began).Round(100 * time.Millisecond)
+			})
+		}
+		waits.Wait()
+		for n := range 3 { // 450 ms have gone to those that left
+			if want := 500*time.Millisecond + time.Duration(n)*time.Second; <-ends > want+100*time.Millisecond {
+				t.Errorf("work %d began later than after %s", n, want)
+			}
+		}
 		time.Sleep(2 * time.Minute)
 		for n := range mostCallers + 10 {
 			if err := take(fmt.Sprint(n), 0); err != nil {
@@ -51,5 +76,27 @@ func TestRate(t *testing.T) {
 	})
 	if err := NewRate(0).Take(t.Context(), "a", 0); err != nil {
 		t.Errorf("without a limit: %v", err)
+	}
+}
+
+// Refused work of many callers at once leaves nothing behind.
+func TestRateUnderRefusals(t *testing.T) {
+	t.Parallel()
+	r := NewRate(60)
+	var calls sync.WaitGroup
+	begun := make(chan bool, 6400)
+	for range 64 {
+		calls.Go(func() {
+			for range 100 {
+				if r.Take(t.Context(), "a", 0) == nil {
+					begun <- true
+				}
+			}
+		})
+	}
+	calls.Wait()
+	late := new(TooMany)
+	if err := r.Take(t.Context(), "a", 0); len(begun) < 60 || errors.As(err, &late) && late.In > time.Second {
+		t.Errorf("%d began, then %v", len(begun), err)
 	}
 }

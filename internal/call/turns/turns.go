@@ -44,13 +44,16 @@ func New(size int) *Turns {
 	return &Turns{size: size, last: map[string]int{}, of: map[string]int{}}
 }
 
-// Of returns work of a caller. One with a token, which may be one of many, has at most three quarters of size places,
-// so that others need not wait for the end of its work.
+// Share is how much of something one of several callers may have: three quarters, so that others need not wait for the
+// end of its work. That of 0 is 0.
+func Share(all int) int { return all - all/4 }
+
+// Of returns work of a caller. One with a token, which may be one of many, has at most its share of size places.
 func Of(from toolfold.Origin, size int) Work {
 	if from.Token == "" {
 		return Work{Caller: from.Session, Most: size}
 	}
-	return Work{Caller: from.Token, Most: max(1, size-size/4)}
+	return Work{Caller: from.Token, Most: Share(size)}
 }
 
 // Take waits for the turn of work, and returns the func that ends it, to be called once. The error is [ErrBusy] or
