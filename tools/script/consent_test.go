@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/ask"
@@ -14,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script"
 	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/toolfoldtest"
 	tool "github.com/toolfold/toolfold/tools/script"
 )
 
@@ -267,6 +269,33 @@ func TestConsentOutcome(t *testing.T) {
 		}
 		if c.client != nil && c.client.answer != "" && c.outcome == "" && len(c.client.asked) != 1 {
 			t.Errorf("asked %q", c.client.asked)
+		}
+	}
+}
+
+// A question shows every member of the arguments and every tool, whatever a script puts in front.
+func TestConsentShowsAll(t *testing.T) {
+	t.Parallel()
+	id := toolfold.Fields{toolfold.String{Name: "id", Doc: "ID."}, toolfold.String{Name: "text", Doc: "Text."}}
+	family := toolfold.Family{Name: "desk", Summary: "A desk"}
+	var code strings.Builder
+	for n := range 25 {
+		family.Actions = append(family.Actions, &toolfold.Action{
+			Name: fmt.Sprint("put", n), Summary: "Put.", Optional: id, Effect: toolfold.Adds, Example: `{"id": "a"}`,
+			Run: toolfold.Method((*shop).Add),
+		})
+		fmt.Fprintf(&code, "desk.put%d({text: 'harmless note ' + 'x'.repeat(1000), id: 'IMPORTANT-%d'});\n", n, n)
+	}
+	r := toolfoldtest.Runner(toolfoldtest.Mount(t, family, newShop()))
+	p := &person{answer: answers(script.Stop)}
+	_, err := (&script.Runner{Caller: r, Names: r, Now: time.Now, Consent: script.Writes}).Run(
+		callctx.WithClient(t.Context(), p), script.Job{Source: code.String()})
+	if err != nil || len(p.asked) != 1 {
+		t.Fatalf("%v, asked %v", err, p.asked)
+	}
+	for n := range 25 {
+		if q := p.asked[0]; !strings.Contains(q, fmt.Sprintf("desk.put%d ×1: ", n)) || !strings.Contains(q, fmt.Sprint("IMPORTANT-", n)) {
+			t.Errorf("the question lacks call %d: %s", n, q)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
-	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // The calls that wait for the consent of the user, see [Runner.Consent].
@@ -165,7 +164,7 @@ func (r *run) consented(ctx context.Context, v consentAnswer) error {
 // waiting lists calls that wait for the user.
 func waiting(calls []*call) (list []Unknown) {
 	for _, c := range calls {
-		list = append(list, Unknown{Call: c.Seq, Action: c.Name, Arguments: shortened(c.Args), Waits: c.digest()})
+		list = append(list, Unknown{Call: c.Seq, Action: c.Name, Arguments: shortened(c.Args, maxArguments), Waits: c.digest()})
 	}
 	return list
 }
@@ -207,9 +206,8 @@ func digestOfAll(calls []Unknown) string {
 
 // Limits of a question about calls.
 const (
-	maxShown     = 5   // calls of an action
-	maxArguments = 120 // characters of the arguments of a call
-	maxActions   = 20
+	maxShown       = 5   // calls of an action
+	askedArguments = 120 // bytes of the arguments of a call, about
 )
 
 // consentQuestion returns the text of a question about calls, by action.
@@ -221,17 +219,14 @@ func consentQuestion(calls []Unknown) string {
 			actions = append(actions, u.Action)
 		}
 		if number[u.Action] <= maxShown {
-			shown[u.Action] = append(shown[u.Action], shorten.To(string(u.Arguments), maxArguments))
+			shown[u.Action] = append(shown[u.Action], string(shortened(u.Arguments, askedArguments)))
 		}
 	}
 	text := fmt.Sprintf("A script wants to make %d calls that change something, from its call %d on:", len(calls), calls[0].Call)
 	if len(calls) == 1 {
 		text = fmt.Sprintf("A script wants to make a call that changes something, its call %d:", calls[0].Call)
 	}
-	for i, action := range actions {
-		if i == maxActions {
-			return text + fmt.Sprintf("\nand calls of %d other tools", len(actions)-i)
-		}
+	for _, action := range actions {
 		text += fmt.Sprintf("\n%s ×%d: %s", action, number[action], strings.Join(shown[action], ", "))
 		if more := number[action] - len(shown[action]); more > 0 {
 			text += fmt.Sprintf(", and %d more", more)

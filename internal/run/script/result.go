@@ -9,6 +9,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script/js"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
@@ -48,7 +49,7 @@ type Failure struct {
 type Unknown struct {
 	Call      int             `json:"call" doc:"Its number in the run."`
 	Action    string          `json:"action" doc:"Action."`
-	Arguments json.RawMessage `json:"arguments" doc:"As it was called; long ones shortened to a text."`
+	Arguments json.RawMessage `json:"arguments" doc:"As it was called; long values shortened."`
 	Waits     string          `json:"waits,omitempty" doc:"It was not made, and waits for the user: its digest."`
 }
 
@@ -102,7 +103,7 @@ func (r *run) stopped(f *Failure) Result {
 		return out
 	}
 	for _, c := range list {
-		u := Unknown{Call: c.Seq, Action: c.Name, Arguments: shortened(c.Args)}
+		u := Unknown{Call: c.Seq, Action: c.Name, Arguments: shortened(c.Args, maxArguments)}
 		if c.waits {
 			u.Waits = c.digest()
 		}
@@ -146,14 +147,38 @@ func (r *run) id() string {
 	return r.journal.ID()
 }
 
-// shortened returns arguments, or their beginning as a text if they are long.
-func shortened(args json.RawMessage) json.RawMessage {
-	const most = 500
+// Limits of the arguments of a call in a result.
+const (
+	maxArguments = 500 // bytes, about
+	leastValue   = 20  // of each of many members
+	maxMembers   = 20
+)
+
+// shortened returns arguments of about most bytes. Of longer ones every member stays, with the beginning of a long value.
+func shortened(args json.RawMessage, most int) json.RawMessage {
 	if len(args) <= most {
 		return args
 	}
-	text, _ := json.Marshal(shorten.To(string(args), most))
-	return text
+	var all, short ordered.Map
+	if json.Unmarshal(args, &all) != nil {
+		return ordered.MustJSON(shorten.To(string(args), most))
+	}
+	keys := all.Keys()
+	share := max(most/len(keys), leastValue)
+	for i, key := range keys {
+		if i == maxMembers {
+			short.Set("…", fmt.Sprintf("and %d more", len(keys)-i))
+			break
+		}
+		value, _ := all.Get(key)
+		if raw := ordered.MustJSON(value); len(raw) > share {
+			text := string(raw)
+			_ = json.Unmarshal(raw, &text) // of a text its characters, else its JSON
+			value = shorten.To(text, share)
+		}
+		short.Set(shorten.Quoted(key), value)
+	}
+	return ordered.MustJSON(short)
 }
 
 // failureOf words a failure of the engine.
