@@ -1,6 +1,7 @@
 // A terminal in which an agent runs as for a person: what is typed, and what it shows.
 
 import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 
 const size = 'stty rows 50 cols 160';
 const showMillis = 30_000;
@@ -44,11 +45,31 @@ export class Terminal {
     }
   }
 
-  close() {
-    try {
-      process.kill(-this.child.pid, 'SIGKILL');
-    } catch (error) {
-      if (error.code !== 'ESRCH') throw error; // it has ended
+  /** Ends the command with all that it started in the terminal, and waits until they are gone: they write into their folder. */
+  async close() {
+    const own = `/proc/${this.child.pid}/task/${this.child.pid}/children`;
+    const leader = existsSync(own) ? readFileSync(own, 'utf8').trim() : '';
+    const members = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && leader !== '' && sessionOf(pid) === leader);
+    for (const pid of [this.child.pid, ...members]) {
+      try {
+        process.kill(Number(pid), 'SIGKILL');
+      } catch (error) {
+        if (error.code !== 'ESRCH') throw error; // it has ended
+      }
     }
+    for (const end = Date.now() + showMillis; members.some((pid) => sessionOf(pid) === leader);) {
+      if (Date.now() > end) throw new Error('what ran in the terminal does not end');
+      await new Promise((over) => { setTimeout(over, 20); });
+    }
+  }
+}
+
+/** The session of a process that runs; undefined for one that has ended. */
+function sessionOf(pid) {
+  try {
+    const [state, , , session] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
+    return state === 'Z' ? undefined : session;
+  } catch {
+    return undefined;
   }
 }

@@ -99,7 +99,7 @@ if (!claude || !hasTerminal) {
       await terminal.shows('Read MCP resource rules from toolfold');
       await terminal.shows('All calls are made.');
     } finally {
-      terminal.close(); // before its folder is removed, into which it writes
+      await terminal.close();
     }
     assert.match(unescaped(model.seen.requests[0]), new RegExp(freeze));
   });

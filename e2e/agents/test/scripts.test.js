@@ -88,7 +88,7 @@ if (claude && hasTerminal) {
       await terminal.type('\r'); // accepts
       await terminal.shows('All calls are made.');
     } finally {
-      terminal.close(); // before its folder is removed, into which it writes
+      await terminal.close();
     }
     assert.match(unescaped(model.seen.results[0]), /"result":"stored"/);
     assert.equal(await notes(), 3);
