@@ -301,7 +301,7 @@ return total`;
   await page.locator('#stopped-news, legend:has-text("call 4")').locator('visible=true').waitFor(); // the page follows the run
   const task = page.url();
   await page.goto(at('/'));
-  await page.click('#part-todo li:has-text("stopped in a call that may have been done") a');
+  await page.click('#part-todo li:has-text("stopped: a call may have been done") a');
   await page.waitForURL(task);
   assert.match(await page.textContent('.source li.here'), /cut off.*stopped at changing\.write_item/);
   assert.equal(await page.locator('.source li.here').count(), 1);
