@@ -23,7 +23,7 @@ var samples = map[string]any{
 	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "fold": "effect", "structured": true,
 	"alwaysLoad": "core", "for": "codex",
 	"resources": "all", "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
-	"httpTLS":       map[string]any{"cert": "cert.pem", "key": "key.pem"},
+	"httpTls":       map[string]any{"cert": "cert.pem", "key": "key.pem"},
 	"httpLogin":     map[string]any{"issuer": "https://login.example.com"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "callsPerMinute": 2, "drainMs": 2, "upstreamMegabytes": 16, "upstreamWaitMs": 2,

@@ -110,7 +110,7 @@ var Settings = append([]Setting{
 		},
 	}, User},
 	{toolfold.Object{
-		Name: "httpTLS", Doc: "Certificate of the server over HTTP, and its key; read again when the certificate changes.",
+		Name: "httpTls", Doc: "Certificate of the server over HTTP, and its key; read again when the certificate changes.",
 		Optional: toolfold.Fields{
 			toolfold.String{Name: "cert", Doc: "File with the certificate and those that sign it, in PEM.", MinLen: 1},
 			toolfold.String{Name: "key", Doc: "File with the key, in PEM.", MinLen: 1},
@@ -317,7 +317,7 @@ type Options struct {
 	HTTP              string                     `json:"http"`  // empty = standard input and output
 	HTTPTokenFile     string                     `json:"httpTokenFile"`
 	HTTPLogin         HTTPLogin                  `json:"httpLogin"`
-	HTTPTLS           HTTPTLS                    `json:"httpTLS"`
+	HTTPTLS           HTTPTLS                    `json:"httpTls"`
 	AllowedHosts      string                     `json:"allowedHosts"` // empty = only the address
 	MaxBodyBytes      int                        `json:"maxBodyBytes"`
 	MaxSessions       int                        `json:"maxSessions"`

@@ -494,7 +494,7 @@ func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 		return errors.New("httpLogin: issuer and url belong together: the issuer of tokens, and the address of this server for clients")
 	}
 	if (o.HTTPTLS.Cert == "") != (o.HTTPTLS.Key == "") {
-		return errors.New("httpTLS: cert and key belong together")
+		return errors.New("httpTls: cert and key belong together")
 	}
 	place := serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: setsOf(o.Sets, nil)}
 	if err := place.Check(families, login.Issuer != ""); err != nil {
