@@ -17,8 +17,8 @@ type ClientSession struct {
 	LogLevel string          // empty if the client did not set one
 }
 
-// ClientSessions stores the sessions of clients over HTTP. It stores hashes of ids and owners, so that nobody who
-// reads the store can continue a session.
+// ClientSessions stores the sessions of clients over HTTP. It stores hashes of ids and owners, so that readers
+// of the store cannot continue a session.
 type ClientSessions struct {
 	db  *DB
 	now func() time.Time
@@ -143,8 +143,8 @@ func (s ClientSessions) Release(ctx context.Context, id, server string) error {
 // maxPassed limits the answers of a session that no server has taken.
 const maxPassed = 100
 
-// Pass stores a client's answer to a question of another server, if it is the first one. Beyond a limit of answers
-// that nobody took it is dropped.
+// Pass stores a client's answer to a question of another server, if it is the first one. It is dropped if
+// too many answers wait to be taken.
 func (s ClientSessions) Pass(ctx context.Context, id, question string, answer json.RawMessage) error {
 	_, err := s.db.writer().exec(ctx, `INSERT INTO client_answers (session, question, answer, at) SELECT id, ?, ?, ? FROM client_sessions
 		WHERE id = ? AND (SELECT count(*) FROM client_answers AS a WHERE a.session = client_sessions.id) < ?

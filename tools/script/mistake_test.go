@@ -162,7 +162,7 @@ func faults() (list []fault) {
 	return list
 }
 
-// mends are what the words of an error say, as whoever knows nothing else would follow them: the groups of the
+// mends follow the words of an error, as a reader would who knows nothing else: the groups of the
 // pattern, the rest of the script from its place, and the hint give that rest anew.
 var mends = []struct {
 	words *regexp.Regexp
@@ -209,7 +209,7 @@ func mend(source string, f *script.Failure) string {
 	return source
 }
 
-// Of scripts with one mistake, the mistake is found in its line before anything is called, and whoever follows the
+// Of scripts with one mistake, the mistake is found in its line before anything is called, and a reader who follows the
 // words of the error gets a script that is accepted. Brackets are an exception: the engine finds some later than they
 // miss, and does not always say which.
 func TestOneMistake(t *testing.T) {

@@ -164,7 +164,7 @@ func TestSessionsOfReplicas(t *testing.T) {
 	})
 }
 
-// Nobody continues the session of another caller, at any server, nor ends it.
+// No caller continues or ends the session of another caller, at any server.
 func TestSessionsOfOthers(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		dir := t.TempDir()
@@ -249,7 +249,7 @@ func TestCutAnswersOfReplicas(t *testing.T) {
 	})
 }
 
-// A call that asks its user at one server goes on with the answer that reaches another one. Nobody else answers it.
+// A call that asks its user at one server goes on with the answer that reaches another one. No other caller answers it.
 func TestQuestionsOverReplicas(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		dir := t.TempDir()
@@ -310,7 +310,7 @@ func TestQuestionsOverReplicas(t *testing.T) {
 	})
 }
 
-// While the store does not answer, a known session goes on, and of others nobody says that they have ended.
+// While the store does not answer, a known session goes on, and other sessions are not reported as ended.
 func TestSessionsWithoutTheirStore(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		dir := t.TempDir()

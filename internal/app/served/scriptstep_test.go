@@ -126,7 +126,7 @@ func TestScriptStepIsChecked(t *testing.T) {
 	}
 }
 
-// A step has the rights that its caller and whoever saved the script have in common.
+// A step has the rights that its caller and the caller that saved the script have in common.
 func TestScriptStepRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		const flow = `{name: Sneaks, steps: [{stepId: a, type: script, config: {name: sneak}}]}`

@@ -281,7 +281,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// An issuer that is down refuses nobody for good: callers are told to come again, those with known keys are served.
+// While the issuer is down, callers with known keys are served, and no other caller's token is called invalid.
 func TestIssuerDown(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
@@ -318,7 +318,7 @@ func TestIssuerDown(t *testing.T) {
 	}
 }
 
-// An issuer that does not answer holds nobody up but callers with a token of it, and those only as long as they wait.
+// An issuer that does not answer holds up only callers with its tokens, and these only as long as they wait.
 func TestIssuerHangs(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
@@ -357,7 +357,7 @@ func TestIssuerHangs(t *testing.T) {
 	}
 }
 
-// The rights of a group change with the file. A file with a fault lets nobody in.
+// The rights of a group change with the file. A file with a fault lets no caller in.
 func TestRightsChange(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)

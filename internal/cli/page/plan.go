@@ -93,7 +93,7 @@ func (p *Page) editPlan(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take checks the text, counts its cost, and stores the plan if the user wants that and nobody has stored another one.
+// take checks the text, counts its cost, and stores the plan if the user wants that and no other plan was stored.
 func (v *planView) take(g *gateway.Gateway, o *settings.Options, stored servers.FoldPlan, save bool) (saved bool, err error) {
 	written, err := servers.ReadFoldPlan([]byte(v.Text))
 	var families []*toolfold.Family

@@ -235,7 +235,7 @@ func consentQuestion(calls []Unknown) string {
 	return text
 }
 
-// withoutConsent returns the failure of a run with a call that waits for a user, whom nobody could ask.
+// withoutConsent returns the failure of a run with a call that waits for a user who could not be asked.
 func (r *run) withoutConsent(c *call) *Failure {
 	f := fail(engine.Interrupted, "call %d, %s, was not made: it waits for the user, and nobody could be asked", c.Seq, c.Name)
 	if r.toAnswer(f, c); r.base != "" {

@@ -148,7 +148,7 @@ type call struct {
 
 	inner   *innerCall // what a call of a stored script begins
 	answer  js.Answer
-	waits   bool  // for the user, whom nobody could ask
+	waits   bool  // for the user, who could not be asked
 	did     bool  // its action gave a result, also one that reports a failure or is too long
 	unknown bool  // it may have been done
 	unsaved error // why the journal does not have it

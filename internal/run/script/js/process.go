@@ -1,7 +1,6 @@
 package js
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,8 +63,7 @@ func start(ctx context.Context, t task) (*Process, Turn, error) {
 	if t.OnlyCheck {
 		places, count = checks, maxRunning
 	}
-	from := toolfold.OriginOf(ctx)
-	caller := cmp.Or(from.Token, from.Session) // chosen by the server, not by callers
+	caller := turns.Of(toolfold.OriginOf(ctx), count).Caller
 	release, err := places.Take(ctx, turns.Work{Caller: caller, Most: count})
 	if err != nil {
 		return nil, Turn{}, fmt.Errorf("waiting for one of %d places for scripts: %w", count, err)
