@@ -124,13 +124,14 @@ function unescaped(text) {
   return text.replaceAll(/\\+"/g, '"');
 }
 
-const homes = (dir) => ({ XDG_CONFIG_HOME: join(dir, 'config'), XDG_DATA_HOME: join(dir, 'data'), XDG_CACHE_HOME: join(dir, 'cache') });
-
-/** Serves until the list of the upstream is kept: a first start waits for none, and many agents take the list once. */
+/**
+ * Serves until the list of the upstream is kept: a first start waits for none, and many agents take the list once.
+ * Only HOME says where: Codex hands its servers no other place.
+ */
 async function learn([command, ...args], dir) {
-  const child = spawn(command, args, { cwd: dir, stdio: ['pipe', 'ignore', 'ignore'], env: { PATH: process.env.PATH, HOME: dir, ...homes(dir) } });
+  const child = spawn(command, args, { cwd: dir, stdio: ['pipe', 'ignore', 'ignore'], env: { PATH: process.env.PATH, HOME: dir } });
   const ended = new Promise((end) => { child.once('close', end); });
-  const lists = join(dir, 'data', 'toolfold', 'upstreams');
+  const lists = join(dir, '.local', 'share', 'toolfold', 'upstreams');
   const deadline = Date.now() + runMillis;
   while (!(existsSync(lists) && readdirSync(lists).some((file) => file.endsWith('.json')))) {
     assert.ok(child.exitCode === null && Date.now() < deadline, 'the upstream lists its tools');
@@ -145,7 +146,7 @@ async function run(program, args, dir, env) {
   const command = /\.c?js$/.test(program) ? [process.execPath, program] : [program];
   const child = spawn(command[0], [...command.slice(1), ...args], {
     cwd: dir, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
-    env: { PATH: process.env.PATH, HOME: dir, ...homes(dir), ...env },
+    env: { PATH: process.env.PATH, HOME: dir, ...env },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk; });
