@@ -14,4 +14,10 @@ func (s *Server) ReadWithin(most time.Duration) { s.waits.write = most }
 // TurnWithin sets how long calls wait for their turn.
 func (s *Server) TurnWithin(most time.Duration) { s.waits.call = most }
 
+// SilenceWithin sets how long a server waits for a letter of another one.
+func (s *Server) SilenceWithin(most time.Duration) { s.letters.silence = most }
+
+// Process returns the beginning of the states of a server.
+func (s *Server) Process() string { return s.pendingCalls.process }
+
 var quietLog = slog.New(slog.DiscardHandler)

@@ -96,6 +96,10 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 		limited = tls.NewListener(limited, certificates)
 	}
 	serving, handler := s.web(token, h.Sets, h.Hosts, h.Site)
+	if s.letters != nil {
+		s.letters.drain.Store(serving.drain)
+		defer s.letters.leave()
+	}
 	fresh := &freshConns{}
 	web := &http.Server{
 		Handler: handler, ConnState: fresh.track, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),

@@ -2,6 +2,8 @@ package serve
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,9 +109,11 @@ func (p *prompts) remove(client string, prompt *pendingPrompt) {
 // one round.
 const questionDelay = 10 * time.Millisecond
 
+const processDigits = 8
+
 // pendingCalls holds the calls whose clients have to answer.
 type pendingCalls struct {
-	process string // prefix of every state of this process
+	process string // prefix of every state of this process: processDigits hexadecimal digits and a hyphen
 	prompts prompts
 
 	mu    sync.Mutex
@@ -118,7 +122,7 @@ type pendingCalls struct {
 
 // pendingCall is a call that may ask its client.
 type pendingCall struct {
-	tool   string // name of the method and tool, with the caller's id
+	key    string // see [request.callKey]
 	client string
 	calls  *pendingCalls
 	cancel context.CancelCauseFunc
@@ -160,31 +164,46 @@ func fits(method string, answer json.RawMessage) bool {
 func (s *Server) callModern(
 	ctx context.Context, r *request, name string, run func(context.Context) toolfold.Answer,
 ) (answer toolfold.Answer, asks *ordered.Map, failed *protocolError) {
-	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // only the caller of a pending call can continue it
-	if r.caller.rights != nil {                                     // and only with the same rights, which differ at other addresses
-		tool += " " + r.caller.rights.Text
-	}
+	key, state := r.callKey(name), textOfJSON(r.params.state)
 	responses, failed := readResponses(r.params.responses)
 	if failed != nil {
 		return answer, nil, failed
 	}
+	var p *pendingCall
 	if state == "" {
-		answer, asks = s.pendingCalls.start(ctx, r, tool, responses, run).wait(ctx)
-		return answer, asks, nil
+		p = s.pendingCalls.start(ctx, r, key, responses, run)
+	} else if p = s.pendingCalls.leave(state, key); p != nil {
+		p.goOn(r)
+		p.take(responses)
 	}
-	p := s.pendingCalls.leave(state, tool)
 	switch {
-	case p == nil && strings.HasPrefix(state, s.pendingCalls.process):
-		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
-			message: "the call of this requestState has ended, or was continued already: call again without requestState"}
-	case p == nil:
+	case p != nil:
+		answer, asks = p.wait(ctx)
+	case strings.HasPrefix(state, s.pendingCalls.process):
+		return answer, nil, errCallEnded
+	case s.letters != nil:
+		return s.letters.pass(ctx, r, key, responses)
+	default:
 		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
 			message: "this call waits in another server process; route this client's requests to one process, or start again"}
 	}
-	p.goOn(r)
-	p.take(responses)
-	answer, asks = p.wait(ctx)
+	if asks != nil && s.letters != nil {
+		if _, err := s.letters.attend(ctx); err != nil {
+			s.log.Warn("a call can only be continued at this server: the store of sessions does not answer", "err", err)
+		}
+	}
 	return answer, asks, nil
+}
+
+// callKey is the same for all requests that may continue a call: they have the method and tool in name, the caller, and
+// the caller's rights, which differ at other addresses.
+func (r *request) callKey(name string) string {
+	rights := "all"
+	if r.caller.rights != nil {
+		rights = "rights " + r.caller.rights.Text
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", name, r.caller.id, rights))
+	return hex.EncodeToString(sum[:])
 }
 
 // readResponses reads a client's answers to questions, by key.
@@ -199,32 +218,39 @@ func readResponses(raw json.RawMessage) (responses map[string]json.RawMessage, f
 // start starts a call. The call outlives a request that ends with a question, but it ends with a
 // cancelled request.
 func (l *pendingCalls) start(
-	ctx context.Context, r *request, tool string, earlyAnswers map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
+	ctx context.Context, r *request, key string, earlyAnswers map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
 ) *pendingCall {
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	p := &pendingCall{
-		tool: tool, client: r.clientKey(), request: r, arrived: time.Now(), calls: l, cancel: cancel, earlyAnswers: earlyAnswers,
+		key: key, client: r.clientKey(), request: r, arrived: time.Now(), calls: l, cancel: cancel, earlyAnswers: earlyAnswers,
 		done: make(chan toolfold.Answer, 1), questions: map[string]*question{}, newQuestion: make(chan struct{}, 1),
 	}
 	go func() {
 		p.done <- run(r.declared().in(running, p))
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		l.leave(p.state, tool) // for a client that did not come back in time
+		l.leave(p.state, key) // for a client that did not come back in time
 	}()
 	return p
 }
 
-// leave takes a call of a tool out of pendingCalls; nil if it is not there.
-func (l *pendingCalls) leave(state, tool string) *pendingCall {
+// leave takes a call with a key out of pendingCalls; nil if it is not there.
+func (l *pendingCalls) leave(state, key string) *pendingCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p, ok := l.calls[state]
-	if !ok || p.tool != tool {
+	if !ok || p.key != key {
 		return nil
 	}
 	delete(l.calls, state)
 	return p
+}
+
+// some reports whether calls wait for their clients.
+func (l *pendingCalls) some() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.calls) > 0
 }
 
 // wait returns the answer of a call, or its questions.
@@ -305,7 +331,7 @@ func (p *pendingCall) Ask(ctx context.Context, form callctx.Question) (json.RawM
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.questions, key)
-		if p.calls.leave(p.state, p.tool) != nil {
+		if p.calls.leave(p.state, p.key) != nil {
 			p.cancel(nil) // the client did not come back, so no client would get the rest
 		}
 		return nil, context.Cause(ctx)

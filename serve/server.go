@@ -88,8 +88,8 @@ type Options struct {
 	// kind is offered only if Prompts or Resources is not nil. Nil = no other servers.
 	Others Others
 
-	// Sessions stores sessions over HTTP of protocols up to 2025-11-25 for all servers that use it. Nil = a session
-	// stays with the server that began it.
+	// Sessions stores sessions over HTTP of protocols up to 2025-11-25, and passes retries of later protocols, for all
+	// servers that use it. Nil = a session, and a call that waits for its client, stay with the server that began it.
 	Sessions SharedSessions
 
 	// SessionEnded is called when a session over HTTP has ended, with its id in [toolfold.Origin]. May be nil.
@@ -158,10 +158,13 @@ type patience struct {
 	call  time.Duration // for a call to get its turn
 	task  time.Duration // for a task call to end, so that its result is the answer
 	look  time.Duration // between two checks of the resources that clients watch
+
+	silence time.Duration // see [letters]
 }
 
 var usualPatience = patience{
 	body: 30 * time.Second, write: 30 * time.Second, call: 10 * time.Second, task: 2 * time.Second, look: 2 * time.Second,
+	silence: 10 * time.Second,
 }
 
 func (l Limits) complete() Limits {
@@ -206,6 +209,7 @@ type Server struct {
 	waits        patience
 	calls        calls
 	pendingCalls pendingCalls
+	letters      *letters // nil = calls wait in this process only
 	admissions   cache[*admission]
 	lists        atomic.Pointer[cache[toolList]] // by rights and the request's lazy member; without lists of sessions that loaded tools
 	grown        sync.Map                        // ids of the sessions whose list has grown
@@ -333,11 +337,12 @@ func New(o Options) (*Server, error) {
 		calls: newCalls(limits), methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
 		skills: o.Skills, others: o.Others, answerLink: o.AnswerLink, shared: o.Sessions, onSessionEnd: o.SessionEnded,
 		instructions: o.InstructionsFor, authorize: o.Authorize, protected: o.Protected,
-		pendingCalls: pendingCalls{process: uuid.NewString()[:8] + "-"},
+		pendingCalls: pendingCalls{process: uuid.NewString()[:processDigits] + "-"},
 	}
 	if o.Others != nil {
 		s.watches.watch = o.Others.Watch
 	}
+	s.letters = newLetters(o.Sessions, &s.pendingCalls, s.log)
 	s.waits.task = cmp.Or(o.TaskGrace, s.waits.task)
 	s.lists.Store(&cache[toolList]{})
 	o.Metrics.caches(offered.Discovery)

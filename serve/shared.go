@@ -16,8 +16,11 @@ import (
 
 // SharedSessions stores sessions over HTTP of protocols up to 2025-11-25, so that each of several servers
 // continues the sessions of the others. Streams that a client has open stay with the server that has the connection.
+// From 2026-07-28 on there are no sessions; by letters, each server continues the calls that wait at the others.
 // All methods are safe for concurrent use.
 type SharedSessions interface {
+	Letters
+
 	// Begin stores a new session. owner is the same for all requests of a caller, and empty if the server knows no
 	// callers. hello holds the params of initialize.
 	Begin(ctx context.Context, id, owner string, hello json.RawMessage) error

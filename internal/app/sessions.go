@@ -100,6 +100,54 @@ func (s *Sessions) Take(ctx context.Context, id, question string) (answer json.R
 	return answer, found, err
 }
 
+func (s *Sessions) letters(ctx context.Context) (storage.Letters, error) {
+	db, err := s.Open(ctx)
+	if err != nil {
+		return storage.Letters{}, err
+	}
+	return db.Letters(), nil
+}
+
+// Attend implements [serve.Letters].
+func (s *Sessions) Attend(ctx context.Context, server string, peers []string) (gone []string, err error) {
+	l, err := s.letters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.Attend(ctx, server, peers)
+}
+
+// Leave implements [serve.Letters].
+func (s *Sessions) Leave(ctx context.Context, server string) error {
+	l, err := s.letters(ctx)
+	if err != nil {
+		return err
+	}
+	return l.Leave(ctx, server)
+}
+
+// Send implements [serve.Letters].
+func (s *Sessions) Send(ctx context.Context, server string, letter serve.Letter) error {
+	l, err := s.letters(ctx)
+	if err != nil {
+		return err
+	}
+	return l.Send(ctx, server, storage.Letter(letter))
+}
+
+// Receive implements [serve.Letters].
+func (s *Sessions) Receive(ctx context.Context, server string, done []string) (list []serve.Letter, err error) {
+	l, err := s.letters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	received, err := l.Receive(ctx, server, done)
+	for _, letter := range received {
+		list = append(list, serve.Letter(letter))
+	}
+	return list, err
+}
+
 // Hold binds a session to this server until release is called. It fails if another server holds it. A session that
 // no other server can continue is not bound.
 func (s *Sessions) Hold(ctx context.Context, id string) (release func(), err error) {

@@ -215,6 +215,8 @@ var unarchived = map[string]string{
 	"store_changes":   "counts changes for open pages",
 	"cut_answers":     "answers of the last hour",
 	"client_answers":  "answers to calls that run now",
+	"letters":         "messages between servers that run now",
+	"letter_servers":  "servers that run now",
 	"client_sessions": "sessions that run now",
 	"audit":           "is of this store's servers, and written to a file by toolfold audit",
 }

@@ -40,7 +40,8 @@ type DB struct {
 	// river returns River on the database, which the first call sets up.
 	river func() (*queue.Jobs, error)
 
-	cutTrimmed atomic.Int64 // see [CutAnswers]
+	cutTrimmed     atomic.Int64 // see [CutAnswers]
+	lettersTrimmed atomic.Int64 // when old letters were last removed, in microseconds since 1970
 
 	// release releases the store's resources other than connections. It may be nil.
 	release func() error

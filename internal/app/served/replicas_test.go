@@ -310,6 +310,65 @@ func TestQuestionsOverReplicas(t *testing.T) {
 	})
 }
 
+// A call of 2026-07-28 that asks its user at one server goes on at the one that its retry reaches. No other caller
+// continues it. Once its server has ended, the client hears of it.
+func TestWaitingCallsOverReplicas(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		dir := t.TempDir()
+		a, b, c := newReplica(t, store, dir), newReplica(t, store, dir), newReplica(t, store, dir)
+		session := a.begin("ada")
+		fill := func() {
+			for n := range 7 {
+				a.has(session, "tools/call", fmt.Sprintf(`"name":"memory","arguments":{"action":"store","key":"k%d","value":1}`, n), "key")
+			}
+		}
+		call := func(r *replica, caller, more string) string {
+			t.Helper()
+			answer, _ := mcptest.To(t, r.http.URL+"/mcp").Post(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"memory",`+
+				`"arguments":{"action":"bulk_delete","prefix":"k"},`+more+takes(`,"elicitation":{"form":{}}`)+`}}`, "Authorization", caller,
+				"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "memory")
+			return answer
+		}
+		reply := func(asked, reply string) string {
+			t.Helper()
+			state := regexp.MustCompile(`"requestState":"([^"]+)"`).FindStringSubmatch(asked)
+			key := regexp.MustCompile(`"inputRequests":{"([^"]+)"`).FindStringSubmatch(asked)
+			if state == nil || key == nil {
+				t.Fatalf("it asks nothing: %s", asked)
+			}
+			return fmt.Sprintf(`"requestState":%q,"inputResponses":{%q:%s},`, state[1], key[1], reply)
+		}
+		for _, c := range []struct{ reply, want string }{{declines, "nothing was deleted"}, {agrees, `\"deleted\":7`}} {
+			fill()
+			more := reply(call(a, "ada", ""), c.reply)
+			for _, caller := range []string{"eve", "Ada", ""} {
+				if answer := call(b, caller, more); strings.Contains(answer, "result") {
+					t.Errorf("%q continues the call: %s", caller, answer)
+				}
+			}
+			if answer := call(b, "ada", more); !strings.Contains(answer, c.want) {
+				t.Errorf("it goes on with %s", answer)
+			}
+			for _, r := range []*replica{a, b} {
+				if answer := call(r, "ada", more); !strings.Contains(answer, "call again without requestState") {
+					t.Errorf("a second retry is answered %s", answer)
+				}
+			}
+		}
+		fill()
+		more := reply(call(c, "ada", ""), agrees)
+		c.stop()
+		began := time.Now()
+		if answer := call(b, "ada", more); !strings.Contains(answer, "then call again without requestState") {
+			t.Errorf("without its server it is answered %s", answer)
+		}
+		if answer := call(b, "ada", more); !strings.Contains(answer, "its server process has: call again without requestState") {
+			t.Errorf("without its server it is answered %s", answer)
+		}
+		t.Logf("known after %s", time.Since(began))
+	})
+}
+
 // While the store does not answer, a known session goes on, and other sessions are not reported as ended.
 func TestSessionsWithoutTheirStore(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
