@@ -217,6 +217,9 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer cancel()
 			defer context.AfterFunc(session.ctx, cancel)()
 			defer context.AfterFunc(s.drain.begun, cancel)()
+			if session.shared {
+				go s.share.follow(ctx, session, callerOf(ctx))
+			}
 		}
 	}
 	s.streamable.Handle(&response{ResponseWriter: w}, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: ctx})

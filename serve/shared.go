@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 )
 
 // SharedSessions stores sessions over HTTP of protocols up to 2025-11-25, so that each of several servers
-// continues the sessions of the others. Streams that a client has open stay with the server that has the connection.
-// From 2026-07-28 on there are no sessions; by letters, each server continues the calls that wait at the others.
+// continues the sessions of the others. A stream stays with the server that has the connection, which looks from time to
+// time what the session did at others. From 2026-07-28 on there are no sessions; by letters, each server continues the
+// calls that wait at the others.
 // All methods are safe for concurrent use.
 type SharedSessions interface {
 	Letters
@@ -34,6 +36,12 @@ type SharedSessions interface {
 	// SetLogLevel stores the least level of log messages that a client wants.
 	SetLogLevel(ctx context.Context, id, level string) error
 
+	// Subscribe stores that a session watches a resource.
+	Subscribe(ctx context.Context, id, uri string) error
+
+	// Unsubscribe is the reverse of Subscribe.
+	Unsubscribe(ctx context.Context, id, uri string) error
+
 	// Use marks sessions as used now, and returns those that have ended. Sessions that were not used since a time
 	// may be removed.
 	Use(ctx context.Context, ids []string, since time.Time) (ended []string, err error)
@@ -50,9 +58,10 @@ type SharedSessions interface {
 
 // SharedSession is a stored session.
 type SharedSession struct {
-	Hello    json.RawMessage // params of initialize
-	Loaded   []string        // names of loaded tools
-	LogLevel string          // empty if the client did not set one
+	Hello      json.RawMessage // params of initialize
+	Loaded     []string        // names of loaded tools
+	LogLevel   string          // empty if the client did not set one
+	Subscribed []string        // URIs of resources that the client watches
 }
 
 const (
@@ -123,6 +132,7 @@ func (s *share) enter(ctx context.Context, id string, from *caller) (*httpSessio
 	}
 	within, done := context.WithTimeout(ctx, sharedWithin)
 	defer done()
+	settled := s.watches.settled()
 	stored, found, err := s.store.Find(within, id, from.id, s.sessions.now().Add(-sessionIdle))
 	switch {
 	case err != nil && session != nil:
@@ -141,9 +151,35 @@ func (s *share) enter(ctx context.Context, id string, from *caller) (*httpSessio
 		session = s.restore(ctx, id, from, stored.Hello)
 	}
 	if session != nil {
-		s.update(session, stored)
+		s.update(session, stored, from, settled)
 	}
 	return session, nil
+}
+
+// follow keeps a session with an open stream up to what other servers store, until the stream ends. It ends a session
+// that another server ended.
+func (s *share) follow(ctx context.Context, session *httpSession, from *caller) {
+	look := time.NewTicker(s.waits.look)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		within, done := context.WithTimeout(ctx, sharedWithin)
+		settled := s.watches.settled()
+		stored, found, err := s.store.Find(within, session.id, from.id, s.sessions.now().Add(-sessionIdle))
+		done()
+		switch {
+		case err != nil: // the next look may succeed
+		case !found:
+			s.endSession(session.id)
+			return
+		case s.update(session, stored, from, settled):
+			_ = s.mcp.SendNotificationToSpecificClient(session.id, mcp.MethodNotificationToolsListChanged, nil)
+		}
+	}
 }
 
 // restore begins a session here as its client began it at another server, and begins a request of it.
@@ -166,14 +202,34 @@ func (s *share) restore(ctx context.Context, id string, from *caller, hello json
 	return s.sessions.enter(id, from)
 }
 
-// update brings a session up to what other servers stored.
-func (s *share) update(session *httpSession, stored SharedSession) {
-	if s.surface.Discovery.Restore(session.id, stored.Loaded) {
+// update brings a session up to what servers stored, and reports whether its list of tools has grown. settled tells
+// whether the stored subscriptions are still true.
+func (s *share) update(session *httpSession, stored SharedSession, from *caller, settled func() bool) (grown bool) {
+	if grown = s.surface.Discovery.Restore(session.id, stored.Loaded); grown {
 		s.grown.Store(session.id, true)
+	}
+	if settled() {
+		s.watchAs(session, stored.Subscribed, from)
 	}
 	client, logs := session.client.(server.SessionWithLogging)
 	if level := mcp.LoggingLevel(stored.LogLevel); logs && level != "" && level != client.GetLogLevel() {
 		client.SetLogLevel(level)
+	}
+	return grown
+}
+
+// watchAs makes a session watch exactly these resources.
+func (s *share) watchAs(session *httpSession, uris []string, from *caller) {
+	watched := s.watches.by(session.id)
+	for _, uri := range watched {
+		if !slices.Contains(uris, uri) {
+			s.watches.remove(session.id, uri)
+		}
+	}
+	uris = slices.DeleteFunc(uris, func(uri string) bool { return slices.Contains(watched, uri) })
+	if len(uris) > 0 {
+		r := &request{message: &message{}, caller: from, session: session.client, admission: &admission{info: &server.RequestProtocolInfo{}}}
+		s.watchFor(r, uris)
 	}
 }
 
@@ -259,6 +315,22 @@ func (s *Server) shareLoaded(ctx context.Context, id string, tools []string) {
 	defer done()
 	if err := s.shared.Load(ctx, id, tools); err != nil {
 		s.log.Warn("other servers do not list what a session loaded", "err", err)
+	}
+}
+
+// shareWatched stores that a session watches a resource, or does not any more.
+func (s *Server) shareWatched(ctx context.Context, id, uri string, watched bool) {
+	if s.shared == nil {
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	defer done()
+	store := s.shared.Subscribe
+	if !watched {
+		store = s.shared.Unsubscribe
+	}
+	if err := store(ctx, id, uri); err != nil {
+		s.log.Warn("other servers do not know which resources a session watches", "err", err)
 	}
 }
 

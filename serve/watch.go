@@ -26,6 +26,34 @@ type watches struct {
 	mu      sync.Mutex
 	byKey   map[any]*watch // by the id of a session, or the request of a stream
 	looking bool           // a goroutine polls for changes
+
+	// Requests that subscribe sessions, so that what was read from the store before does not undo them.
+	changing, changed int
+}
+
+// change begins a request that subscribes a session.
+func (w *watches) change() (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changing++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.changing--
+		w.changed++
+	}
+}
+
+// settled returns a func that reports whether no session was subscribed by a request since.
+func (w *watches) settled() func() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.changed
+	return func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.changing == 0 && w.changed == before
+	}
 }
 
 // notifyOthers notifies other servers that a client watches a URI, or that no client does any more.
@@ -131,6 +159,16 @@ func (w *watches) lockAll(uri string) (all []*watch) {
 	return all
 }
 
+// by returns the URIs that a key watches.
+func (w *watches) by(key any) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if one := w.byKey[key]; one != nil {
+		return slices.Clone(one.uris)
+	}
+	return nil
+}
+
 // all returns the URIs of every watch. Without watches, polling ends.
 func (w *watches) all() map[*watch][]string {
 	w.mu.Lock()
@@ -165,26 +203,38 @@ func (s *Server) subscribe(ctx context.Context, r *request, out []byte) ([]byte,
 	if found, _ := find(resources, uri); found == nil && !s.othersHave(ctx, uri) {
 		return nil, r.nothingAt(uri, "there is no such resource")
 	}
-	session := r.session
-	send := func(n mcp.JSONRPCNotification) {
-		_ = s.mcp.SendNotificationToSpecificClient(session.SessionID(), n.Method, n.Params.AdditionalFields)
-	}
-	one := s.watches.add(session.SessionID(), r.origin(), send, uri)
-	if one == nil {
+	defer s.watches.change()()
+	if !s.watchFor(r, []string{uri}) {
 		return nil, &protocolError{code: mcp.INVALID_PARAMS,
 			message: fmt.Sprintf("%d resources are watched: unsubscribe from one first", maxWatched)}
 	}
-	s.watch(one, []string{uri})
+	s.shareWatched(ctx, r.session.SessionID(), uri, true)
 	return r.admission.append(out, nil), nil
 }
 
+// watchFor makes the session of a request watch resources. It returns false if there are too many.
+func (s *Server) watchFor(r *request, uris []string) bool {
+	id := r.session.SessionID()
+	send := func(n mcp.JSONRPCNotification) {
+		_ = s.mcp.SendNotificationToSpecificClient(id, n.Method, n.Params.AdditionalFields)
+	}
+	one := s.watches.add(id, r.origin(), send, uris...)
+	if one == nil {
+		return false
+	}
+	s.watch(one, uris)
+	return true
+}
+
 // unsubscribe is the reverse of subscribe.
-func (s *Server) unsubscribe(_ context.Context, r *request, out []byte) ([]byte, *protocolError) {
+func (s *Server) unsubscribe(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	uri, failed := r.watchedURI()
 	if failed != nil {
 		return nil, failed
 	}
+	defer s.watches.change()()
 	s.watches.remove(r.session.SessionID(), uri)
+	s.shareWatched(ctx, r.session.SessionID(), uri, false)
 	return r.admission.append(out, nil), nil
 }
 

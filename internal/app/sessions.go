@@ -72,6 +72,16 @@ func (s *Sessions) SetLogLevel(ctx context.Context, id, level string) error {
 	return s.do(ctx, func(c storage.ClientSessions) error { return c.SetLogLevel(ctx, id, level) })
 }
 
+// Subscribe implements [serve.SharedSessions].
+func (s *Sessions) Subscribe(ctx context.Context, id, uri string) error {
+	return s.do(ctx, func(c storage.ClientSessions) error { return c.Subscribe(ctx, id, uri) })
+}
+
+// Unsubscribe implements [serve.SharedSessions].
+func (s *Sessions) Unsubscribe(ctx context.Context, id, uri string) error {
+	return s.do(ctx, func(c storage.ClientSessions) error { return c.Unsubscribe(ctx, id, uri) })
+}
+
 // Use implements [serve.SharedSessions].
 func (s *Sessions) Use(ctx context.Context, ids []string, since time.Time) (ended []string, err error) {
 	err = s.do(ctx, func(c storage.ClientSessions) error {

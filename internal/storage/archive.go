@@ -206,19 +206,20 @@ var archiveKinds = []struct {
 
 // unarchived are the tables that are not archived, with the reason.
 var unarchived = map[string]string{
-	"memory_vectors":  "made again from the notes",
-	"memory_files":    "compares notes with files of this machine",
-	"memory_outdated": "lists notes whose words are to be made again: all that are imported",
-	"task_workers":    "processes that run now",
-	"task_refusals":   "tasks that processes of now cannot run",
-	"queue_starts":    "starts of the last minute",
-	"store_changes":   "counts changes for open pages",
-	"cut_answers":     "answers of the last hour",
-	"client_answers":  "answers to calls that run now",
-	"letters":         "messages between servers that run now",
-	"letter_servers":  "servers that run now",
-	"client_sessions": "sessions that run now",
-	"audit":           "is of this store's servers, and written to a file by toolfold audit",
+	"memory_vectors":       "made again from the notes",
+	"memory_files":         "compares notes with files of this machine",
+	"memory_outdated":      "lists notes whose words are to be made again: all that are imported",
+	"task_workers":         "processes that run now",
+	"task_refusals":        "tasks that processes of now cannot run",
+	"queue_starts":         "starts of the last minute",
+	"store_changes":        "counts changes for open pages",
+	"cut_answers":          "answers of the last hour",
+	"client_answers":       "answers to calls that run now",
+	"client_sessions":      "sessions that run now",
+	"letters":              "messages between servers that run now",
+	"letter_servers":       "servers that run now",
+	"client_subscriptions": "of sessions that run now",
+	"audit":                "is of this store's servers, and written to a file by toolfold audit",
 }
 
 // ArchiveKinds lists the kinds of objects in an archive.

@@ -12,9 +12,10 @@ import (
 
 // ClientSession is a client's session of a protocol up to 2025-11-25.
 type ClientSession struct {
-	Hello    json.RawMessage // params of initialize
-	Loaded   []string        // names of loaded tools
-	LogLevel string          // empty if the client did not set one
+	Hello      json.RawMessage // params of initialize
+	Loaded     []string        // names of loaded tools
+	LogLevel   string          // empty if the client did not set one
+	Subscribed []string        // URIs of resources that the client watches
 }
 
 // ClientSessions stores the sessions of clients over HTTP. It stores hashes of ids and owners, so that readers
@@ -45,11 +46,12 @@ func (s ClientSessions) Begin(ctx context.Context, id, owner string, hello json.
 
 // Find returns a session of an owner that was used since a time.
 func (s ClientSessions) Find(ctx context.Context, id, owner string, since time.Time) (found ClientSession, ok bool, err error) {
-	loaded := ""
-	found, ok, err = byKey(ctx, s.db, sqlf(`SELECT hello, loaded, log_level FROM client_sessions WHERE id = ? AND owner = ? AND seen_at >= ?`,
-		hashed(id), hashed(owner), since.UnixMicro()),
-		into(func(c *ClientSession) []any { return []any{fromJSON{&c.Hello}, &loaded, &c.LogLevel} }))
-	found.Loaded = distinct(loaded)
+	loaded, subscribed := "", ""
+	found, ok, err = byKey(ctx, s.db, sqlf(`SELECT hello, loaded, log_level, COALESCE((SELECT string_agg(u.uri, ? ORDER BY u.uri)
+		FROM client_subscriptions AS u WHERE u.session = c.id), '') FROM client_sessions AS c WHERE c.id = ? AND c.owner = ? AND c.seen_at >= ?`,
+		"\n", hashed(id), hashed(owner), since.UnixMicro()),
+		into(func(c *ClientSession) []any { return []any{fromJSON{&c.Hello}, &loaded, &c.LogLevel, &subscribed} }))
+	found.Loaded, found.Subscribed = distinct(loaded), distinct(subscribed)
 	return found, ok, err
 }
 
@@ -88,12 +90,28 @@ func (s ClientSessions) SetLogLevel(ctx context.Context, id, level string) error
 	return err
 }
 
+// Subscribe stores that a session watches a resource.
+func (s ClientSessions) Subscribe(ctx context.Context, id, uri string) error {
+	_, err := s.db.writer().exec(ctx, `INSERT INTO client_subscriptions (session, uri) SELECT id, ? FROM client_sessions WHERE id = ?
+		ON CONFLICT (session, uri) DO NOTHING`, uri, hashed(id))
+	return err
+}
+
+// Unsubscribe is the reverse of Subscribe.
+func (s ClientSessions) Unsubscribe(ctx context.Context, id, uri string) error {
+	_, err := s.db.writer().exec(ctx, `DELETE FROM client_subscriptions WHERE session = ? AND uri = ?`, hashed(id), uri)
+	return err
+}
+
 // Use marks sessions as used now, removes those that were not used since a time, and returns which of the ids
 // are no sessions any more.
 func (s ClientSessions) Use(ctx context.Context, ids []string, since time.Time) (ended []string, err error) {
 	_, err = s.db.writer().exec(ctx, `DELETE FROM client_sessions WHERE seen_at < ?`, since.UnixMicro())
 	if err == nil {
 		_, err = s.db.writer().exec(ctx, `DELETE FROM client_answers WHERE at < ?`, since.UnixMicro())
+	}
+	if err == nil {
+		_, err = s.db.writer().exec(ctx, `DELETE FROM client_subscriptions WHERE session NOT IN (SELECT id FROM client_sessions)`)
 	}
 	for _, id := range slices.Sorted(slices.Values(ids)) { // one order, so that no two servers wait for each other
 		if err != nil {

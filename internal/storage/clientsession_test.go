@@ -53,6 +53,20 @@ func TestClientSessions(t *testing.T) {
 			}
 		}
 
+		for range 2 {
+			check(s.Subscribe(t.Context(), "one", "b://2"))
+			check(s.Subscribe(t.Context(), "one", "a://1"))
+			check(s.Subscribe(t.Context(), "one", "c://3"))
+			check(s.Unsubscribe(t.Context(), "one", "c://3"))
+			check(s.Unsubscribe(t.Context(), "two", "b://2"))
+			check(s.Subscribe(t.Context(), "gone", "b://2"))
+		}
+		for id, want := range map[[2]string][]string{{"one", "ada"}: {"a://1", "b://2"}, {"two", ""}: nil} {
+			if got, _ := find(id[0], id[1]); !slices.Equal(got.Subscribed, want) {
+				t.Errorf("%s watches %q", id, got.Subscribed)
+			}
+		}
+
 		by, _, err := s.Hold(t.Context(), "one", "a", now.Add(time.Minute))
 		check(err)
 		other, until, err := s.Hold(t.Context(), "one", "b", now.Add(time.Minute))

@@ -25,7 +25,7 @@ var unseenTables = map[string]string{
 	"agents": "has no view", "abilities": "has no view", "designs": "has no view", "scans": "has no view", "findings": "has no view",
 	"timers": "has no view", "legacy_calls": "has no view", "scripts": "has no view", "audit": "has no view",
 	"client_sessions": "has no view", "cut_answers": "has no view", "client_answers": "has no view",
-	"letters": "lasts for moments", "letter_servers": "lasts for moments",
+	"letters": "lasts for moments", "letter_servers": "lasts for moments", "client_subscriptions": "has no view",
 	"metrics": "has no live view", "metric_series": "has no live view",
 	"metric_points": "has no live view", "metric_blocks": "has no live view", "store_changes": "is the mark",
 }

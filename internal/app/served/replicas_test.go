@@ -22,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
@@ -50,18 +51,18 @@ func (r *replica) serve(dir string, sessions *app.Sessions) *replica {
 	if sessions != nil {
 		s.Discovery.ShareAnswers(app.Answers{Open: r.db.Open}, func(error) {})
 	}
-	families, err := app.Mount(app.Host{
+	host := app.Host{
 		Open: r.db.Open, Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: s.Runner,
 		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString, WorkspaceName: "w",
-	})
+	}
+	families, err := app.Mount(host)
 	if err == nil {
 		err = s.Put(families...)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	offered := offer.Offer{Caller: s.Runner, Discovery: s.Discovery, HasStore: func() bool { return false },
-		OwnNotes: func(context.Context) string { return "w" }}
+	offered := offer.Offer{Caller: s.Runner, Discovery: s.Discovery, Memory: true, Stored: host.Stored, OwnNotes: host.OwnNotes}
 	o := serve.Options{
 		Surface: s, Log: quiet, AnswerLink: offer.AnswerLink, Resources: offered.Resources,
 		Authorize: func(r *http.Request) (serve.Identity, error) {
@@ -306,6 +307,57 @@ func TestQuestionsOverReplicas(t *testing.T) {
 				t.Errorf("it goes on with %s", got)
 			}
 			stream.Body.Close()
+		}
+	})
+}
+
+// What a client watches or loads by one server, it is told on a stream that another one has.
+func TestStreamsOverReplicas(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		dir := t.TempDir()
+		a, b, c := newReplica(t, store, dir), newReplica(t, store, dir), newReplica(t, store, dir)
+		session := a.begin("ada")
+		stream := mcptest.To(t, a.http.URL+"/mcp").Send(http.MethodGet, "/mcp", "Mcp-Session-Id", session, "Authorization", "ada",
+			"Accept", "text/event-stream")
+		defer time.AfterFunc(testwait.Limit, func() { stream.Body.Close() }).Stop()
+		lines := bufio.NewScanner(stream.Body)
+		told := func(want string) {
+			t.Helper()
+			for lines.Scan() {
+				if text, is := strings.CutPrefix(lines.Text(), "data: "); is {
+					if !strings.Contains(text, want) {
+						t.Errorf("the client is told %s, want %s", text, want)
+					}
+					return
+				}
+			}
+			t.Fatalf("the stream ends before %s", want)
+		}
+		put := func(r *replica, key, value string) {
+			r.has(session, "tools/call", fmt.Sprintf(`"name":"memory","arguments":{"action":"store","key":%q,"value":%q}`, key, value), "key")
+		}
+		load := func(r *replica, family string) {
+			r.has(session, "tools/call", fmt.Sprintf(`"name":"tools","arguments":{"action":"load","names":[%q]}`, family), family)
+		}
+		note := func(key string) string { return `"uri":"toolfold://memory/w/default/` + key + `"` }
+		put(b, "one", "before")
+		b.has(session, "resources/subscribe", note("one"), `"result":{}`)
+		load(b, "design")
+		told("list_changed") // and so knows what was watched before
+		put(c, "one", "after")
+		told(`resources/updated","params":{"uri":"toolfold://memory/w/default/one"`)
+		c.has(session, "resources/unsubscribe", note("one"), `"result":{}`)
+		load(b, "queue")
+		told("list_changed")
+		put(b, "one", "unseen")
+		put(b, "two", "before")
+		a.has(session, "resources/subscribe", note("two"), `"result":{}`)
+		put(c, "two", "after")
+		told("default/two")
+		h := mcptest.To(t, b.http.URL+"/mcp")
+		h.Send(http.MethodDelete, "/mcp", "Mcp-Session-Id", session, "Authorization", "ada")
+		if lines.Scan() && strings.HasPrefix(lines.Text(), "data: ") {
+			t.Errorf("after its end the client is told %s", lines.Text())
 		}
 	})
 }
