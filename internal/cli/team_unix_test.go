@@ -1,0 +1,162 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
+)
+
+// team is a number of replicas on one PostgreSQL store, behind a balancer that sends each request to any of them.
+// Each replica has disks of its own: its home and its workspace.
+type team struct {
+	t        *testing.T
+	balancer *httptest.Server
+	upstream *teamServer
+	tokens   map[string]string // by the name of the caller
+	serve    []string          // the command of a replica
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	replicas []*replica
+	last     *replica // to which the last request went
+}
+
+// replica is a server of a team.
+type replica struct {
+	process
+	sandbox
+	gone bool // it gets no requests
+}
+
+// newTeam starts replicas. Callers are ada, and bob who may only read.
+func newTeam(t *testing.T, seed uint64, replicas int) *team {
+	t.Helper()
+	team := &team{t: t, upstream: newTeamServer(t), tokens: map[string]string{}, random: rand.New(rand.NewPCG(seed, uint64(replicas)))}
+	shared := newSandbox(t)
+	shared.store = storagetest.Postgres(t)
+	tokens := filepath.Join(shared.home, "tokens")
+	for name, flags := range map[string][]string{"ada": nil, "bob": {"--read-only"}} {
+		out, err := shared.command(t, append([]string{"token", "add", name, "--http-token-file", tokens}, flags...)...).Output()
+		if err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+		team.tokens[name] = strings.TrimSpace(string(out))
+	}
+	team.balancer = httptest.NewServer(team.proxy())
+	t.Cleanup(team.balancer.Close)
+	team.serve = []string{"serve", "--http=127.0.0.1:0", "--workspace=.", "--workspace-name=team", "--http-token-file", tokens,
+		"--upstream-wait-ms=60000", "--allowed-hosts", strings.TrimPrefix(team.balancer.URL, "http://")}
+	for range replicas {
+		r := &replica{sandbox: newSandbox(t)}
+		r.store = shared.store
+		r.write(t, filepath.Join(r.home, "config", "toolfold", "config.json"), fmt.Sprintf(`{"upstreams":{"up":{"url":%q}}}`, team.upstream.URL))
+		team.replicas = append(team.replicas, r)
+		team.start(r)
+		testwait.Until(t, "a replica serves", func() bool { return r.address() != "" })
+	}
+	return team
+}
+
+// start starts a replica, which gets requests once it serves.
+func (s *team) start(r *replica) {
+	p := start(s.t, r.command(s.t, s.serve...), nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.process, r.gone = p, false
+}
+
+// address returns the URL of a replica; empty while it gets no requests.
+func (r *replica) address() string {
+	log := r.stderr.String()
+	if r.gone || !strings.Contains(log, " tools, ") {
+		return ""
+	}
+	_, at, _ := strings.Cut(log, "serving MCP at ")
+	at, _, _ = strings.Cut(at, "/mcp\n")
+	return at
+}
+
+// serving returns the replicas that get requests.
+func (s *team) serving() (list []*replica) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.replicas {
+		if r.address() != "" {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// pick returns the URL of the replica for a request.
+func (s *team) pick() (*url.URL, error) {
+	list := s.serving()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = list[s.random.IntN(len(list))]
+	return url.Parse(s.last.address())
+}
+
+// proxy returns the balancer. A client whose replica ends meanwhile loses its connection.
+func (s *team) proxy() http.Handler {
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(callctx.Of[*url.URL](r.In.Context()))
+			r.Out.Host = r.In.Host
+		},
+		FlushInterval: -1,
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The proxy would break an answer that comes before it has seen the end of the body.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		to, err := s.pick()
+		if err != nil {
+			panic(err)
+		}
+		proxy.ServeHTTP(w, r.WithContext(callctx.With(r.Context(), to)))
+	})
+}
+
+// kill kills a replica and starts it again. The others get the requests until it serves.
+func (s *team) kill(r *replica) {
+	s.t.Helper()
+	testwait.Until(s.t, "another replica serves", func() bool { return len(s.serving()) > 1 })
+	s.mu.Lock()
+	r.gone = true
+	s.mu.Unlock()
+	if err := r.Process.Kill(); err != nil {
+		s.t.Fatal(err)
+	}
+	<-r.ended
+	s.start(r)
+}
+
+// killLast kills the replica to which the last request went.
+func (s *team) killLast() {
+	s.t.Helper()
+	s.mu.Lock()
+	r := s.last
+	s.mu.Unlock()
+	s.kill(r)
+}
