@@ -37,6 +37,8 @@ type drain struct {
 	begun context.Context // done when the drain begins; streams end with it
 	begin context.CancelFunc
 
+	balancers *balancers
+
 	mu      sync.Mutex
 	open    map[*request]bool // being answered, without streams
 	earlier map[*request]bool // open when the drain began; nil = it has not begun
@@ -44,7 +46,7 @@ type drain struct {
 }
 
 func newDrain() *drain {
-	d := &drain{open: map[*request]bool{}, idle: make(chan struct{})}
+	d := &drain{balancers: newBalancers(), open: map[*request]bool{}, idle: make(chan struct{})}
 	d.begun, d.begin = context.WithCancel(context.Background())
 	return d
 }
@@ -71,6 +73,7 @@ func (d *drain) start() int {
 	defer d.mu.Unlock()
 	d.earlier = maps.Clone(d.open)
 	d.checkIdle()
+	d.balancers.stop(time.Now())
 	d.begin()
 	return len(d.open)
 }
@@ -108,7 +111,8 @@ func (r *request) label() string {
 }
 
 // ready answers /readyz: 503 once the server drains.
-func (d *drain) ready(w http.ResponseWriter, _ *http.Request) {
+func (d *drain) ready(w http.ResponseWriter, r *http.Request) {
+	d.balancers.ask(r, time.Now())
 	status, text := http.StatusOK, `{"status":"ready"}`
 	if d.begun.Err() != nil {
 		status, text = http.StatusServiceUnavailable, `{"status":"draining"}`
@@ -123,7 +127,7 @@ func (d *drain) ready(w http.ResponseWriter, _ *http.Request) {
 func (m *message) isStream() bool { return m.method == mcp.MethodSubscriptionsListen }
 
 // stop shuts down a web server. Streams and questions end at once. The listener stays open until
-// the requests that are open now are answered; later requests are answered before stop returns.
+// balancers know, and until the requests that are open now are answered; later requests are answered before stop returns.
 // After limit, all open requests are cancelled.
 func (s *web) stop(server *http.Server, fresh *freshConns, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -131,7 +135,8 @@ func (s *web) stop(server *http.Server, fresh *freshConns, limit time.Duration) 
 	open := s.drain.start()
 	s.log.Info("the server stops once the open requests are answered", "requests", open, "limit", limit)
 	s.pendingCalls.prompts.end(stoppingError)
-	server.SetKeepAlivesEnabled(false)
+	s.drain.balancers.wait(ctx)
+	server.SetKeepAlivesEnabled(false) // closes idle connections, on which balancers send requests until they know
 	select {
 	case <-s.drain.idle:
 	case <-ctx.Done():

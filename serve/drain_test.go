@@ -99,6 +99,30 @@ func (d *drainServer) begin(tool string) <-chan string {
 	return answer
 }
 
+// A server that stops takes requests until a balancer has learnt that from /readyz.
+func TestStopsWhenBalancersKnow(t *testing.T) {
+	t.Parallel()
+	d := newDraining(t, testwait.Limit)
+	probe := func(want int) {
+		t.Helper()
+		if got := d.Send(http.MethodGet, "/readyz").StatusCode; got != want {
+			t.Errorf("/readyz answers %d, want %d", got, want)
+		}
+	}
+	probe(http.StatusOK)
+	probe(http.StatusOK)
+	d.stop()
+	testwait.Until(t, "it stops", func() bool { return strings.Contains(d.log.String(), "the server stops") })
+	for range 3 {
+		if text, _ := d.Post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"late"}}}`); !strings.
+			Contains(text, "late") {
+			t.Errorf("a call is answered %s", text)
+		}
+		probe(http.StatusServiceUnavailable)
+	}
+	mcptest.Ends(t, "the server", d.ended)
+}
+
 // A stopping server reports it at /readyz. It answers running and new calls, also in sessions, and
 // ends streams and questions, which would delay it.
 func TestDrain(t *testing.T) {

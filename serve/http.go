@@ -73,8 +73,8 @@ type HTTP struct {
 
 // HTTP serves streamable HTTP at /mcp, and sets at /mcp/NAME, with /healthz, /readyz and /metrics,
 // until ctx is done. Then /readyz answers 503, streams and questions to clients end, and open calls
-// may run for up to [HTTP.Drain]. New requests are served while such a call runs; then the listener
-// closes.
+// may run for up to [HTTP.Drain]. New requests are served while such a call runs, and until hosts that asked
+// /readyz repeatedly have got three such answers, or ten seconds have passed; then the listener closes.
 func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if err := h.Check(s.ruleFamilies(), s.authorize != nil); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
@@ -29,6 +30,7 @@ type team struct {
 	upstream *teamServer
 	tokens   map[string]string // by the name of the caller
 	serve    []string          // the command of a replica
+	alone    bool              // each request has a connection of its own to its replica
 
 	mu       sync.Mutex
 	random   *rand.Rand
@@ -44,9 +46,10 @@ type replica struct {
 }
 
 // newTeam starts replicas. Callers are ada, and bob who may only read.
-func newTeam(t *testing.T, seed uint64, replicas int) *team {
+func newTeam(t *testing.T, seed uint64, replicas int, alone bool) *team {
 	t.Helper()
-	team := &team{t: t, upstream: newTeamServer(t), tokens: map[string]string{}, random: rand.New(rand.NewPCG(seed, uint64(replicas)))}
+	team := &team{t: t, upstream: newTeamServer(t), tokens: map[string]string{}, random: rand.New(rand.NewPCG(seed, uint64(replicas))),
+		alone: alone}
 	shared := newSandbox(t)
 	shared.store = storagetest.Postgres(t)
 	tokens := filepath.Join(shared.home, "tokens")
@@ -120,7 +123,7 @@ func (s *team) proxy() http.Handler {
 			r.Out.Host = r.In.Host
 		},
 		FlushInterval: -1,
-		Transport:     &http.Transport{DisableKeepAlives: true},
+		Transport:     &http.Transport{DisableKeepAlives: s.alone},
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -150,6 +153,21 @@ func (s *team) kill(r *replica) {
 	}
 	<-r.ended
 	s.start(r)
+}
+
+// follow asks a replica whether it is ready until it has ended. It gets no requests once it is not ready.
+func (s *team) follow(r *replica) {
+	base := r.address()
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		response, err := http.Get(base + "/readyz")
+		if err != nil {
+			return
+		}
+		response.Body.Close()
+		s.mu.Lock()
+		r.gone = response.StatusCode != http.StatusOK
+		s.mu.Unlock()
+	}
 }
 
 // killLast kills the replica to which the last request went.

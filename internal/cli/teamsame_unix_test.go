@@ -38,7 +38,7 @@ func TestSameOverReplicas(t *testing.T) {
 		}
 		sequences = 100
 	}
-	one, three := newTeamSide(newTeam(t, seed, 1)), newTeamSide(newTeam(t, seed, 3))
+	one, three := newTeamSide(newTeam(t, seed, 1, true)), newTeamSide(newTeam(t, seed, 3, true))
 	steps, kills, lost := 0, 0, 0
 	for n := range sequences {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
