@@ -78,6 +78,7 @@ func notRun() map[string]string {
 			"it asks a registry; TestRegistry has one",
 		"go install -trimpath -ldflags='-s -w' ./cmd/toolfold":                            "it would write into the user's folder of programs",
 		"toolfold script run --id 00000000-0000-4000-8000-000000000001 --outcome 17=done": "TestScriptRunGoesOn goes on with a run",
+		"text docker":  "TestDeploy checks the files that these commands use",
 		"text import":  "the rows are those of servers of npm; testdata/script/importsets.txtar has some of a test",
 		"text rows":    "the rows are those of servers of npm; testdata/script/importsets.txtar has some of a test",
 		"text run":     "the run is one of TestScriptGoesOn and TestScriptStopsAtUnknown",

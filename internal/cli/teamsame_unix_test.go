@@ -23,7 +23,7 @@ import (
 )
 
 // Random requests get the same answers from one server as from three behind a balancer that sends each request to
-// any of them, while these are killed and started again. docs/http.md lists the differences, which no request here
+// any of them, while these are killed and started again. docs/team.md lists the differences, which no request here
 // meets. A call that runs on a killed server loses its connection, and stays without an end in the audit.
 func TestSameOverReplicas(t *testing.T) {
 	t.Parallel()
