@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,8 +28,9 @@ func (k record) tools() (tools []fold.Tool) {
 
 // adopt plans, offers and stores the accepted tools. The caller holds changing. Slow work holds no lock
 // that other servers or calls wait for. If another server takes a name meanwhile, adopt plans again.
-func (l *link) adopt(ctx context.Context, k record) error {
+func (l *link) adopt(ctx context.Context, now current) error {
 	defer l.gateway.lookAgain()
+	k := now.record
 	tools, planned := k.tools(), k.Plan
 	for {
 		inUse := l.gateway.nameInUse(l)
@@ -47,12 +49,13 @@ func (l *link) adopt(ctx context.Context, k record) error {
 		if !l.reserve(plan) {
 			continue
 		}
-		text, err := l.newContent(&k)
-		if err == nil && text != nil {
-			err = l.save(text) // before the tools are offered, so that the digests are not lost
+		err = l.store(ctx, &now, &k) // before the tools are offered, so that the digests are not lost
+		if errors.Is(err, errOvertaken) || err != nil && now.shared && now.saving == mustSave {
+			return err
 		}
 		l.noteWriteFault(err)
 		l.offerAll(k, families)
+		l.keep(now)
 		return nil
 	}
 }

@@ -113,9 +113,20 @@ func Connect(ctx context.Context, u Upstream, c upstream.Client) (Session, error
 // Options configure a gateway.
 type Options struct {
 	Upstreams []Upstream
-	Dir       string             // folder for lists and plans, created when needed; empty stores nothing
-	Ours      []*toolfold.Family // also served, unless OursOff; other families get no name of theirs, and rules for them allow no tool
-	Version   string             // of this program as a client
+	Dir       string // folder for lists and plans, created when needed; empty stores nothing
+
+	// Records shares the records of servers with other gateways. Files in Dir are then copies, for times when it does not
+	// answer. Records in files of before are carried over, if it has none of their servers. Nil = files in Dir.
+	Records Records
+
+	// Joins leaves records that Records does not have in their files.
+	Joins bool
+
+	// Closed is called at the end of Close; it may be nil.
+	Closed func()
+
+	Ours    []*toolfold.Family // also served, unless OursOff; other families get no name of theirs, and rules for them allow no tool
+	Version string             // of this program as a client
 
 	// OursOff means that Ours are not served. A server named like one of them keeps its planned family
 	// names, and can also be called by its own name.
@@ -217,25 +228,40 @@ func New(o Options) (*Gateway, error) {
 // the order of the servers. An unusable record affects only its server, which is asked again.
 func (g *Gateway) restore() {
 	type result struct {
-		record record
-		found  bool
-		err    error
+		current
+		found bool
+		err   error
 	}
-	files := make([]chan result, len(g.links))
+	_, err := g.versions()
+	if err != nil {
+		g.options.Log.Warn(recordsFault, "err", err)
+	}
+	sharing := g.options.Records != nil && err == nil
+	results := make([]chan result, len(g.links))
 	for i, l := range g.links {
-		files[i] = make(chan result, 1)
+		results[i] = make(chan result, 1)
 		go func() {
-			k, found, err := l.read()
-			files[i] <- result{k, found, err}
+			var r result
+			if sharing {
+				r.current, r.found = l.restored()
+			}
+			if !r.found {
+				r.record, r.found, r.err = l.read()
+				r.stored = r.record
+			}
+			results[i] <- r
 		}()
 	}
 	for i, l := range g.links {
-		r := <-files[i]
+		r := <-results[i]
 		if r.err == nil && r.found {
-			r.err = l.restore(r.record)
+			r.err = l.restore(r.current)
 		}
 		if r.err != nil {
 			l.forget(r.record, r.err)
+		}
+		if sharing && r.version == 0 && !g.options.Joins {
+			l.share()
 		}
 	}
 }
@@ -301,7 +327,7 @@ func (g *Gateway) Follow(f Follower) {
 	g.mu.Lock()
 	g.follower, g.notified = f, offered
 	g.mu.Unlock()
-	if g.options.Dir != "" {
+	if g.options.Dir != "" || g.options.Records != nil {
 		g.work.Go(g.watch)
 	}
 }
@@ -519,5 +545,8 @@ func (g *Gateway) Close() {
 	case <-done:
 	case <-late.C:
 		g.options.Log.Warn("closing upstreams: some have not ended", "after", closeTime)
+	}
+	if g.options.Closed != nil {
+		g.options.Closed()
 	}
 }

@@ -55,6 +55,8 @@ type link struct {
 	record   record
 	names    map[string]bool // family names of the plan
 	readOf   time.Time       // modification time of the record's file when last read
+	version  int64           // of the record in Options.Records; 0 = it is not there
+	unstored bool            // the record could not be put there
 	families []*toolfold.Family
 	live     map[string]string // digests of the listed and accepted tools, by name
 	offer    offer             // prompts and resources

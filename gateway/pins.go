@@ -227,8 +227,6 @@ func (k record) heldTools() []heldTool {
 // take accepts a list of the server. It accepts the whole first list, unless that must be reviewed;
 // later lists only as far as they are unchanged.
 func (l *link) take(ctx context.Context, answer upstream.Answer) error {
-	l.changing.Lock()
-	defer l.changing.Unlock()
 	if size := sizeOf(answer.Tools); size > maxTools {
 		return fmt.Errorf("its tool list has %d bytes, the limit is %d", size, maxTools)
 	}
@@ -239,7 +237,14 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 			*list = valid
 		}
 	}
-	k := l.latest()
+	return l.change(ctx, saves, func(k *record) error {
+		l.list(k, answer)
+		return nil
+	})
+}
+
+// list puts a list of the server into its record, and accepts what take accepts.
+func (l *link) list(k *record, answer upstream.Answer) {
 	first, unlisted, before := k.Accepted == nil, k.Tools == nil, k.acceptedTools()
 	accepted := map[string]string{}
 	for name, digest := range k.Accepted {
@@ -283,7 +288,6 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 		}
 	}
 	k.remember(before)
-	return l.adopt(ctx, k)
 }
 
 // acceptedTools returns the accepted definitions, by name.
@@ -321,26 +325,24 @@ func (l *link) approve(tools []HeldTool) ([]string, error) {
 
 // accept accepts tools as they were shown, and returns the names of the newly accepted ones.
 func (l *link) accept(tools []HeldTool) (approved []string, err error) {
-	l.changing.Lock()
-	defer l.changing.Unlock()
-	k := l.latest()
-	before := k.acceptedTools()
-	accepted := map[string]string{}
-	for name, digest := range k.Accepted {
-		accepted[name] = digest
-	}
-	if err := l.asShown(k, tools); err != nil {
-		return nil, err
-	}
-	for _, h := range tools {
-		if accepted[h.Name] != h.digest {
-			accepted[h.Name] = h.digest
-			approved = append(approved, h.Name)
+	err = l.change(l.gateway.life, mustSave, func(k *record) error {
+		if err := l.asShown(*k, tools); err != nil {
+			return err
 		}
-	}
-	k.Accepted, k.New = accepted, k.New && len(approved) == 0
-	k.remember(before)
-	if err := l.adopt(l.gateway.life, k); err != nil {
+		before, accepted := k.acceptedTools(), digests{}
+		maps.Copy(accepted, k.Accepted)
+		approved = nil
+		for _, h := range tools {
+			if accepted[h.Name] != h.digest {
+				accepted[h.Name] = h.digest
+				approved = append(approved, h.Name)
+			}
+		}
+		k.Accepted, k.New = accepted, k.New && len(approved) == 0
+		k.remember(before)
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return approved, nil
@@ -348,23 +350,24 @@ func (l *link) accept(tools []HeldTool) (approved []string, err error) {
 
 // reject remembers that the user has rejected held tools as they were shown, and returns their names.
 func (l *link) reject(tools []HeldTool) (rejected []string, err error) {
-	l.changing.Lock()
-	defer l.changing.Unlock()
-	k := l.latest()
-	if err := l.asShown(k, tools); err != nil {
-		return nil, err
-	}
-	all := digests{}
-	maps.Copy(all, k.Rejected)
-	for _, h := range tools {
-		if k.Accepted[h.Name] == h.digest {
-			return nil, fmt.Errorf("%q of the server %s is not held back any more", h.Name, l.Name)
+	err = l.change(l.gateway.life, mustSave, func(k *record) error {
+		if err := l.asShown(*k, tools); err != nil {
+			return err
 		}
-		all[h.Name] = h.digest
-		rejected = append(rejected, h.Name)
-	}
-	k.Rejected = all
-	if err := l.adopt(l.gateway.life, k); err != nil {
+		all := digests{}
+		maps.Copy(all, k.Rejected)
+		rejected = nil
+		for _, h := range tools {
+			if k.Accepted[h.Name] == h.digest {
+				return fmt.Errorf("%q of the server %s is not held back any more", h.Name, l.Name)
+			}
+			all[h.Name] = h.digest
+			rejected = append(rejected, h.Name)
+		}
+		k.Rejected = all
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return rejected, nil

@@ -254,14 +254,13 @@ func (l *link) noteQuestion(tool string) {
 
 // addQuestion reports false if the tool is already known to ask.
 func (l *link) addQuestion(tool string) (added bool, err error) {
-	l.changing.Lock()
-	defer l.changing.Unlock()
-	k := l.latest()
-	if slices.Contains(k.Asking, tool) {
-		return false, nil
-	}
-	k.Asking = append(slices.Clone(k.Asking), tool)
-	return true, l.adopt(l.gateway.life, k)
+	err = l.change(l.gateway.life, saves, func(k *record) error {
+		if added = !slices.Contains(k.Asking, tool); added {
+			k.Asking = append(slices.Clone(k.Asking), tool)
+		}
+		return nil
+	})
+	return added, err
 }
 
 // maxData limits the data of a refused call that a model gets, in bytes.

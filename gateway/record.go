@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/upstream"
 )
 
 // record is the stored record of a server. Its file has a line of JSON, followed by the tools byte for
@@ -123,16 +124,17 @@ const (
 )
 
 // restore uses the stored record of the server.
-func (l *link) restore(k record) error {
+func (l *link) restore(now current) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	l.mu.Lock()
-	l.record = k
+	l.record = now.record
 	l.mu.Unlock()
-	if k.Tools == nil { // the command or URL has changed
+	if now.Tools == nil { // the command or URL has changed
+		l.keep(now)
 		return nil
 	}
-	return l.adopt(l.gateway.life, k)
+	return l.adopt(l.gateway.life, now)
 }
 
 // forget drops an unusable record. The server is asked again, and its list is held back except for
@@ -178,10 +180,10 @@ func (l *link) read() (k record, found bool, err error) {
 	} else if err != nil {
 		return k, false, err
 	}
-	if k, found = decode(text); !found {
-		return record{}, false, errors.New("the file is damaged")
-	}
 	if file != l.file() {
+		if k, found = decode(text); !found {
+			return record{}, false, errDamaged
+		}
 		k.former = true
 		if k.Accepted == nil {
 			k.Accepted = digests{}
@@ -192,6 +194,19 @@ func (l *link) read() (k record, found bool, err error) {
 		k.renew()
 		return k.of(l.source()), true, nil
 	}
+	k, err = l.parse(text)
+	return k, err == nil, err
+}
+
+// errDamaged is the error of reading a damaged record.
+var errDamaged = errors.New("the file is damaged")
+
+// parse returns the record in the content of its file.
+func (l *link) parse(text []byte) (record, error) {
+	k, ok := decode(text)
+	if !ok {
+		return record{}, errDamaged
+	}
 	k.own = cmp.Or(k.Differing[""], k.Accepted[""])
 	k.read(k.Tools, func(d definition) string {
 		if known := cmp.Or(k.Differing[d.Name], k.Accepted[d.Name]); known != "" {
@@ -199,7 +214,7 @@ func (l *link) read() (k record, found bool, err error) {
 		}
 		return d.identity()
 	})
-	return k.of(l.source()), true, nil
+	return k.of(l.source()), nil
 }
 
 // of returns the record if it has this source. For another source it drops the lists, so that the
@@ -322,6 +337,14 @@ func (l *link) saveAs(name string, text []byte) error {
 	return safefile.Replace(root, name, text)
 }
 
+// answer returns the lists of the server as it last sent them, within their limits.
+func (k record) answer(name string) upstream.Answer {
+	return upstream.Answer{
+		Name: name, Title: k.Title, Description: k.Description, Version: k.Version, Legacy: k.Legacy, Protocol: k.Protocol,
+		Instructions: k.Instructions, Tools: k.Tools, Prompts: k.Prompts, Resources: k.Resources, Templates: k.Templates, LeftOut: k.LeftOut,
+	}
+}
+
 // lists returns all lists of the server.
 func (k record) lists() [][]json.RawMessage {
 	return [][]json.RawMessage{k.Tools, k.Prompts, k.Resources, k.Templates}
@@ -334,23 +357,9 @@ func sizeOf(list []json.RawMessage) (size int) {
 	return size
 }
 
-// latest returns the record of the server, including changes by other processes.
-func (l *link) latest() record {
-	l.mu.Lock()
-	k, unusable := l.record, l.unusable
-	l.mu.Unlock()
-	if unusable {
-		return k
-	}
-	if stored, found, err := l.read(); err == nil && found && (stored.Tools != nil || k.Accepted == nil) {
-		return stored
-	}
-	return k
-}
-
 // newContent returns the record's new file content, without parts that make it too large; nil if the stored
 // record is the same.
-func (l *link) newContent(k *record) ([]byte, error) {
+func (l *link) newContent(now current, k *record) ([]byte, error) {
 	k.former, k.Differing = false, map[string]string{}
 	for _, d := range k.pins() {
 		if k.Accepted[d.Name] != d.digest {
@@ -367,12 +376,16 @@ func (l *link) newContent(k *record) ([]byte, error) {
 		k.Rejected = nil
 	}
 	l.mu.Lock()
-	before, writeFault := l.record, l.writeFault
+	writeFault := l.writeFault
 	l.mu.Unlock()
-	if writeFault == "" && reflect.DeepEqual(before, *k) {
+	if writeFault == "" && reflect.DeepEqual(now.stored, *k) {
 		return nil, nil
 	}
-	return k.within(maxRecord)
+	text, err := k.within(maxRecord)
+	if err == nil && writeFault == "" && !now.stored.former && bytes.Equal(text, now.stored.encode()) { // nil and empty may differ
+		return nil, nil
+	}
+	return text, err
 }
 
 // noteWriteFault records why the server's record could not be written; nil means that it was.

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway/fold"
@@ -115,11 +113,7 @@ func (g *Gateway) Listing(server string) (answer upstream.Answer, families []*to
 	if !l.off {
 		families = slices.Clone(l.families)
 	}
-	answer = upstream.Answer{
-		Name: l.Name, Instructions: l.record.Instructions, Protocol: l.record.Protocol, Tools: l.record.Tools,
-		Prompts: l.record.Prompts, Resources: l.record.Resources, Templates: l.record.Templates,
-	}
-	return answer, families, true
+	return l.record.answer(l.Name), families, true
 }
 
 // OfferItem is a prompt, a resource or a template of a server.
@@ -206,7 +200,7 @@ func (g *Gateway) PlanWith(server string, plan fold.Plan) ([]*toolfold.Family, e
 	if !l.hasTools() {
 		return nil, errUnknown
 	}
-	k := l.latest()
+	k := l.current(g.life).record
 	if err := plan.Check(k.tools(), g.nameInUse(l)); err != nil {
 		return nil, err
 	}
@@ -223,7 +217,7 @@ func (g *Gateway) NewPlan(server string) (fold.Plan, error) {
 	if !l.hasTools() {
 		return fold.Plan{}, errUnknown
 	}
-	return fold.Make(fold.Server{Name: l.Name, Alone: l.Alone, NameInUse: g.nameInUse(l)}, l.latest().tools()), nil
+	return fold.Make(fold.Server{Name: l.Name, Alone: l.Alone, NameInUse: g.nameInUse(l)}, l.current(g.life).tools()), nil
 }
 
 // Replan makes a new plan for a server's tools, as if it were added now, and returns it. Names may
@@ -253,45 +247,18 @@ func (l *link) planAs(plan fold.Plan, taken func(string) bool, from string) erro
 }
 
 func (l *link) replan(plan fold.Plan, taken func(string) bool, from string) error {
-	l.changing.Lock()
-	defer l.changing.Unlock()
-	k := l.latest()
-	if from != "" && PlanDigest(k.Plan) != from {
-		return ErrPlanChanged
-	}
-	if taken != nil {
-		if err := plan.Check(k.tools(), taken); err != nil {
-			return err
+	return l.change(l.gateway.life, mustSave, func(k *record) error {
+		if from != "" && PlanDigest(k.Plan) != from {
+			return ErrPlanChanged
 		}
-	}
-	k.Plan = plan
-	return l.adopt(l.gateway.life, k)
-}
-
-// watchEvery is the interval of checking the files of records.
-const watchEvery = 2 * time.Second
-
-// watch adopts approvals and plans of other processes, and switches servers off and on.
-func (g *Gateway) watch() {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for {
-		changed := g.switchLinks()
-		for _, l := range g.links {
-			if l.changedOnDisk() {
-				changed = l.takeOver() || changed
+		if taken != nil {
+			if err := plan.Check(k.tools(), taken); err != nil {
+				return err
 			}
 		}
-		if changed {
-			g.tell()
-			g.tellOffers()
-		}
-		select {
-		case <-ticker.C:
-		case <-g.life.Done():
-			return
-		}
-	}
+		k.Plan = plan
+		return nil
+	})
 }
 
 // changedOnDisk reports whether the record's file has changed since it was last read.
@@ -300,28 +267,4 @@ func (l *link) changedOnDisk() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return err == nil && !info.ModTime().Equal(l.readOf)
-}
-
-// takeOver adopts the record that another process stored, and reports whether it differs from the
-// current one. While the record is being changed here, it does nothing.
-func (l *link) takeOver() bool {
-	if !l.changing.TryLock() {
-		return false
-	}
-	defer l.changing.Unlock()
-	k, found, err := l.read()
-	if err != nil || !found || k.Tools == nil { // a record of another command or URL does not apply
-		return false
-	}
-	l.mu.Lock()
-	same := bytes.Equal(ordered.MustJSON(l.record), ordered.MustJSON(k))
-	l.mu.Unlock()
-	if same {
-		return false
-	}
-	if err := l.adopt(l.gateway.life, k); err != nil {
-		l.gateway.options.Log.Warn("reading the record of an upstream", "upstream", l.Name, "err", err)
-		return false
-	}
-	return true
 }

@@ -9,9 +9,12 @@ import (
 )
 
 // smallServer is an MCP server with the tools get_item and put_item, a prompt and a resource. Its first
-// argument is part of all answers, and begins the name of another tool.
+// argument, or the text of the file that it names, is part of all answers, and begins the name of another tool.
 func smallServer() {
 	name, long := os.Args[1], strings.Repeat(" It does what its name says.", 12) // large enough to be folded
+	if text, err := os.ReadFile(name); err == nil {
+		name = string(text)
+	}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var m struct {

@@ -219,6 +219,7 @@ var unarchived = map[string]string{
 	"letters":              "messages between servers that run now",
 	"letter_servers":       "servers that run now",
 	"client_subscriptions": "of sessions that run now",
+	"upstream_records":     "is of servers of the settings, and carried over from their files",
 	"audit":                "is of this store's servers, and written to a file by toolfold audit",
 }
 

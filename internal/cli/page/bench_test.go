@@ -48,7 +48,7 @@ func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
 		}
 		defer bench.Close()
 		p := &Page{
-			machine: newMachine(c), call: caller(bench), version: "bench", log: slog.New(slog.DiscardHandler), now: time.Now,
+			machine: newMachine(c, nil), call: caller(bench), version: "bench", log: slog.New(slog.DiscardHandler), now: time.Now,
 			stored: func() bool { return true }, activity: bench.Activity, called: bench.Called, asks: bench, storeMark: bench.Mark,
 			definitions: bench.Definitions, record: bench.Change, tools: func() (toolbox, error) { return bench, nil },
 		}

@@ -55,7 +55,7 @@ func pageAction(c *cli.Context) error {
 		return fmt.Errorf("listening: %w", err)
 	}
 	p := &Page{
-		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
+		access: newAccess(listener.Addr().String()), machine: newMachine(c, b.Records()), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
 		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity, called: b.Called, asks: b, storeMark: b.Mark,
 		definitions: b.Definitions, tools: func() (toolbox, error) { return b, nil },

@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -171,20 +173,39 @@ func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, e
 	return s, err
 }
 
-// newMachine returns the machine for the options of a command.
-func newMachine(c *cli.Context) *machine {
+// newMachine returns the machine for the options of a command, with the records that servers share; nil = none.
+func newMachine(c *cli.Context, records gateway.Records) *machine {
 	paths, err := settings.FilesOf(c) // reads all flags and variables, which do not change
 	return &machine{
 		open: func() (*settings.Options, *gateway.Gateway, error) {
-			return servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
+			return servers.OpenGatewayOn(records, c, c.String(settings.UpstreamsFlag.Name))
 		},
 		files: func() (string, error) {
 			if err != nil {
 				return "", err
 			}
-			return describeFiles(paths, c.String(settings.UpstreamsFlag.Name))
+			files, err := describeFiles(paths, c.String(settings.UpstreamsFlag.Name))
+			return files + describeRecords(c.Context, records), err
 		},
 	}
+}
+
+// recordsWithin limits the time of looking for changed records in the store.
+const recordsWithin = 2 * time.Second
+
+// describeRecords describes the records in the store by their versions. A store that does not answer has none.
+func describeRecords(ctx context.Context, records gateway.Records) string {
+	if records == nil {
+		return ""
+	}
+	ctx, done := context.WithTimeout(ctx, recordsWithin)
+	defer done()
+	var lines []string
+	_ = records.Versions(ctx, func(server, source string, version int64) { // the gateway logs the error
+		lines = append(lines, fmt.Sprintln(server, source, version))
+	})
+	slices.Sort(lines)
+	return strings.Join(lines, "")
 }
 
 // describeFiles describes the settings files, a client's file of upstreams and the records of servers, by size and time.

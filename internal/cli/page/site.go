@@ -24,7 +24,7 @@ func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site fun
 	own := ofPage(o)
 	beside := &laterWorkbench{of: b, options: own}
 	p := &Page{
-		machine: newMachine(c), version: env.Version(), log: env.Of(c).Log(), now: time.Now,
+		machine: newMachine(c, b.Records()), version: env.Version(), log: env.Of(c).Log(), now: time.Now,
 		stored: func() bool { return b.Holds(own.Store) },
 		call: func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
 			second, err := beside.open()

@@ -27,7 +27,7 @@ func WorkerCommand() *cli.Command {
 				return env.UsageError("the workbench is off, and with it tasks: tier is %s (%s); to run tasks all the same: TOOLFOLD_TIER=extended "+
 					"toolfold worker", settings.NoWorkbench, o.Layers.From("tier"))
 			}
-			o.HTTP = "" // workers do not listen
+			o.HTTP, o.Joins = "", true // workers do not listen
 			if !c.IsSet(env.LogLevelFlag.Name) {
 				env.Of(c).Level.Set(slog.LevelInfo)
 			}

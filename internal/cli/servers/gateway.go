@@ -2,9 +2,12 @@ package servers
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,8 +58,38 @@ func RemoveJournal(server string) error {
 }
 
 // OpenGateway returns a gateway to the servers of the settings and of a client's file; path may be
-// empty. It starts no server.
+// empty. It starts no server. Records are those of this machine.
 func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
+	return openGateway(c, path, func(*settings.Options, *gateway.Options) {})
+}
+
+// OpenGatewayOn is OpenGateway with the records that other servers share; nil = there are none.
+func OpenGatewayOn(records gateway.Records, c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
+	return openGateway(c, path, func(_ *settings.Options, to *gateway.Options) { to.Records = records })
+}
+
+// lookWithin limits the time of looking for a store.
+const lookWithin = 5 * time.Second
+
+// OpenReview is OpenGateway for commands that list, approve or plan: with the records in the store of the settings, if that
+// is PostgreSQL. It creates no store.
+func OpenReview(c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
+	return openGateway(c, path, func(o *settings.Options, to *gateway.Options) {
+		if !storage.IsPostgres(o.Store) {
+			return
+		}
+		ctx, done := context.WithTimeout(c.Context, lookWithin)
+		defer done()
+		if exists, err := storage.Exists(ctx, o.Store, o.StoreOptions()...); err == nil && !exists {
+			return
+		}
+		store := storage.Lazy(o.Store, o.StoreOptions()...)
+		to.Records, to.Closed = app.Records{Open: store.Open}, func() { _ = store.Close() }
+	})
+}
+
+// openGateway returns a gateway with more options, which only uses records in a store that are there.
+func openGateway(c *cli.Context, path string, more func(*settings.Options, *gateway.Options)) (*settings.Options, *gateway.Gateway, error) {
 	o, err := settings.Load(c)
 	if err != nil {
 		return nil, nil, err
@@ -70,9 +103,19 @@ func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gatew
 	}
 	list := gatewayUpstreams(o, all, problems)
 	o.Upstreams = all
-	g, err := NewGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), Quiet: true, OneClient: true,
-		Connect: forServing, OursOff: o.GatewayOnly()})
+	options := gateway.Options{Upstreams: list, Log: env.Of(c).Log(), Quiet: true, OneClient: true,
+		Connect: forServing, OursOff: o.GatewayOnly(), Joins: true}
+	more(o, &options)
+	g, err := NewGateway(options)
 	return o, g, err
+}
+
+// TellShared reports on standard error which of the servers have their record in the store.
+func TellShared(c *cli.Context, o *settings.Options, g *gateway.Gateway, names ...string) {
+	if names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !g.Shares(name) }); len(names) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: for all servers on the store %v: the list, plan and approvals of %s\n",
+			settings.StoreOf(o.Layers), strings.Join(names, ", "))
+	}
 }
 
 // forServing starts or reaches a server for this process alone. It declares the same methods as serve on

@@ -176,6 +176,7 @@ type Options struct {
 	Trusted func() bool // reports whether the user trusts the workspace now
 
 	ManyClients bool // calls come from several clients, as over HTTP
+	Joins       bool // records of upstreams that servers over HTTP share are used, as by a worker
 
 	workspaceFrom string // source of the workspace, see [WorkspaceOf]
 

@@ -29,7 +29,7 @@ type checkResult struct {
 // checkUpstreams asks servers for their tools, stores the lists, and prints their costs as they are and
 // folded. Servers that are switched off are asked only by name, and then report that.
 func checkUpstreams(c *cli.Context) error {
-	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
+	o, g, err := servers.OpenReview(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -56,6 +56,7 @@ func checkUpstreams(c *cli.Context) error {
 		defer printing.Unlock()
 		fmt.Fprintln(c.App.ErrWriter, list[i].line(g))
 	})
+	servers.TellShared(c, o, g, names...)
 	if err := printCheckResults(c, o, g, list); err != nil {
 		return err
 	}

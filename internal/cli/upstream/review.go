@@ -31,7 +31,7 @@ func upstreamArg(c *cli.Context, o *settings.Options) (string, error) {
 
 // foldUpstream prints or changes the plan by which a server's tools are folded.
 func foldUpstream(c *cli.Context) error {
-	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
+	o, g, err := servers.OpenReview(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -40,6 +40,7 @@ func foldUpstream(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	servers.TellShared(c, o, g, name)
 	before, known := g.Plan(name)
 	switch {
 	case !known:
@@ -121,7 +122,7 @@ var (
 // run shows the held tools of a server. It decides about them if the user agrees on a terminal, or if --digest
 // matches.
 func (d decision) run(c *cli.Context) error {
-	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
+	o, g, err := servers.OpenReview(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -130,6 +131,7 @@ func (d decision) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	servers.TellShared(c, o, g, name)
 	held, err := g.HeldTools(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w: toolfold upstream check %s asks it", name, err, name)

@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/lazy"
@@ -30,6 +31,9 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 		Around: b.record, OursOff: o.GatewayOnly(), Off: servers.SwitchedOff(o)}
 	if b.sessions != nil {
 		options.Hold = b.sessions.Hold
+	}
+	if o.ManyClients || o.Joins {
+		options.Records, options.Joins = b.Records(), !o.ManyClients
 	}
 	b.gateway, err = servers.NewGateway(options)
 	if err != nil {
@@ -78,6 +82,14 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 		Updated:   func(uri string) { tell(func(s *serve.Server) { s.Updated(uri) }) },
 	})
 	return put(b.gateway.Families())
+}
+
+// Records returns the records of upstreams that servers on the store share; nil if it is not PostgreSQL.
+func (b *Workbench) Records() gateway.Records {
+	if !b.shared {
+		return nil
+	}
+	return app.Records{Open: b.store.Open}
 }
 
 // record runs a request of an upstream that is not a call. It is counted and traced like a call.

@@ -61,6 +61,7 @@ type Workbench struct {
 	server    atomic.Pointer[serve.Server] // set once it serves
 	gateway   *gateway.Gateway             // to the other servers; nil without any
 	others    []gateway.Upstream           // these servers
+	shared    bool                         // several machines can use the store
 	beside    bool                         // the store is another workbench's, which closes it
 	log       *slog.Logger
 	lapses    lapses
@@ -142,7 +143,8 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	options := o.SurfaceOptions()
 	options.ResultLimit, options.Strict, options.Rights, options.Log = o.ResultLimit, o.StrictNames, o.Rights(len(b.others) > 0), b.log
 	b.audited = b.auditFor(o.AuditDays)
-	if o.ManyClients && storage.IsPostgres(o.Store) {
+	b.shared = storage.IsPostgres(o.Store)
+	if o.ManyClients && b.shared {
 		b.sessions = &app.Sessions{Open: b.store.Open, Log: b.log}
 	}
 	options.Middleware = []call.Middleware{
