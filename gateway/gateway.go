@@ -175,6 +175,8 @@ type Gateway struct {
 	links   []*link
 	memory  *upstream.Memory
 
+	unanswered bool // Records did not answer at the start
+
 	planning sync.Mutex // held while family names are reserved
 
 	mu       sync.Mutex
@@ -236,6 +238,7 @@ func (g *Gateway) restore() {
 	if err != nil {
 		g.options.Log.Warn(recordsFault, "err", err)
 	}
+	g.unanswered = err != nil
 	sharing := g.options.Records != nil && err == nil
 	results := make([]chan result, len(g.links))
 	for i, l := range g.links {

@@ -188,7 +188,10 @@ func (l *link) why() string {
 		parts = append(parts, "held back until the user approves: "+strings.Join(names[:min(most, len(names))], ", ")+more)
 	}
 	parts = append(parts, l.record.LeftOut...)
-	if l.writeFault != "" {
+	switch {
+	case l.unstored:
+		parts = append(parts, "its list is not shared with other servers: "+errNotShared.Error())
+	case l.writeFault != "":
 		parts = append(parts, "its list is not kept, so it is asked at each start: "+l.writeFault)
 	}
 	if len(l.unnamed) > 0 {

@@ -376,13 +376,13 @@ func (l *link) newContent(now current, k *record) ([]byte, error) {
 		k.Rejected = nil
 	}
 	l.mu.Lock()
-	writeFault := l.writeFault
+	isStored := now.shared || l.writeFault == ""
 	l.mu.Unlock()
-	if writeFault == "" && reflect.DeepEqual(now.stored, *k) {
+	if isStored && reflect.DeepEqual(now.stored, *k) {
 		return nil, nil
 	}
 	text, err := k.within(maxRecord)
-	if err == nil && writeFault == "" && !now.stored.former && bytes.Equal(text, now.stored.encode()) { // nil and empty may differ
+	if err == nil && isStored && !now.stored.former && bytes.Equal(text, now.stored.encode()) { // nil and empty may differ
 		return nil, nil
 	}
 	return text, err

@@ -32,6 +32,9 @@ type Records interface {
 // recordsWithin limits the time of a request to [Records].
 const recordsWithin = 5 * time.Second
 
+// errNotShared is the error of a change that Records did not take.
+var errNotShared = errors.New("the store with its record does not answer")
+
 // errOvertaken is the error of a change if another process has changed the record since it was read.
 var errOvertaken = errors.New("another process has changed the record meanwhile")
 
@@ -114,7 +117,7 @@ func (l *link) change(ctx context.Context, saving saving, edit func(k *record) e
 	for {
 		now := l.current(ctx)
 		if now.fault != nil && (saving == mustSave || now.Accepted == nil && !l.gateway.options.Joins) {
-			return fmt.Errorf("its record in the store cannot be used; nothing is accepted without it: %w", now.fault)
+			return fmt.Errorf("%w, so nothing is accepted: %w", errNotShared, now.fault)
 		}
 		now.saving = saving
 		if err := edit(&now.record); err != nil {
@@ -136,7 +139,7 @@ func (l *link) store(ctx context.Context, now *current, k *record) error {
 	case err != nil || text == nil:
 		return err
 	case now.fault != nil:
-		return errors.Join(now.fault, l.save(text))
+		return errors.Join(errNotShared, l.save(text))
 	case !now.shared:
 		return l.save(text)
 	}
@@ -146,7 +149,7 @@ func (l *link) store(ctx context.Context, now *current, k *record) error {
 	switch {
 	case err != nil:
 		now.fault = err
-		return err
+		return fmt.Errorf("%w: %w", errNotShared, err)
 	case version == 0:
 		return errOvertaken
 	}
@@ -266,7 +269,7 @@ const watchEvery = 2 * time.Second
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	for failing := false; ; {
+	for failing := g.unanswered; ; {
 		changed := g.switchLinks()
 		versions, err := g.versions()
 		if err != nil && !failing && g.life.Err() == nil {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -71,18 +72,26 @@ func TestReplicasShareApprovals(t *testing.T) {
 		return strings.Contains(call(a, "up.get_item"), "is held back") && strings.Contains(call(b, "up.two_only"), "is held back")
 	})
 
+	page, opens := opened(t, shell)
+	page.press(page.get("/servers/up", http.StatusOK), "approve get_item", nil, http.StatusOK)
+	testwait.Until(t, "what the page approved is offered at both", func() bool {
+		return strings.Contains(call(a, "up.get_item"), "of two") && strings.Contains(call(b, "up.get_item"), "of two")
+	})
 	shown := run(shell, "for all servers on the store postgres://", "approve", "up", "--dry-run")
 	digest := regexp.MustCompile(`--digest (\w+)`).FindStringSubmatch(shown)
-	if len(digest) == 0 || !strings.Contains(shown, "two_only") {
+	if len(digest) == 0 || !strings.Contains(shown, "two_only") || strings.Contains(shown, "changed  get_item") {
 		t.Fatalf("it shows %s", shown)
 	}
 	run(shell, "approved", "approve", "up", "--digest", digest[1])
 	testwait.Until(t, "it is offered at both", func() bool {
-		return strings.Contains(call(a, "up.get_item"), "of two") && strings.Contains(call(b, "up.two_only"), "of two")
+		return strings.Contains(call(a, "up.two_only"), "of two") && strings.Contains(call(b, "up.two_only"), "of two")
 	})
+	if text := page.get("/servers/up", http.StatusOK); strings.Contains(text, "approve two_only") {
+		t.Errorf("the page still shows it as held back: %s", text)
+	}
 	run(second, "nothing of up is held back", "approve", "up")
 	run(first, "get_item", "fold", "up", "--again")
-	for _, p := range []process{one, two} {
+	for _, p := range []process{one, two, opens} {
 		p.signal(t, syscall.SIGTERM)
 		if !p.ends(testwait.Limit) || p.ProcessState.ExitCode() != 0 {
 			t.Errorf("ended with %v: %s", p.ProcessState, p.stderr)
