@@ -24,10 +24,10 @@ import (
 )
 
 // machine reads the settings and the records of the servers of this machine. It starts no server. It
-// counts again only after one of their files changed.
+// counts again only after one of their files, or of the records that servers share, has changed.
 type machine struct {
 	open  func() (*settings.Options, *gateway.Gateway, error)
-	files func() (string, error) // describes the files that open reads: a change of one changes it
+	files func() (string, error) // describes the files and shared records that open reads: a change of one changes it
 
 	mu      sync.Mutex
 	stamp   string // of the files that the others were read from
