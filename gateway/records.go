@@ -38,25 +38,25 @@ var errNotShared = errors.New("the store with its record does not answer")
 // errOvertaken is the error of a change if another process has changed the record since it was read.
 var errOvertaken = errors.New("another process has changed the record meanwhile")
 
-// current is the record of a server, to be changed, and what is known of its place.
+// current is the record of a server, for a change, with the place where it is stored.
 type current struct {
 	record
 
-	stored  record // as it is stored; zero if it is not
-	shared  bool   // it is in [Options.Records], or has to be
-	version int64  // there; 0 = not yet
-	text    []byte // there
-	fault   error  // why Records is not used now
+	stored  record // before the change; zero if it is not stored
+	shared  bool   // its place is [Options.Records], not a file
+	version int64  // in Records; 0 = it is not there yet
+	text    []byte // content of that version
+	fault   error  // of reading Records, which is then not used
 	saving  saving
 }
 
-// saving is how [link.adopt] stores a record.
+// saving is the way in which [link.adopt] stores a record.
 type saving int
 
 const (
 	saves    saving = iota // a record that cannot be stored is offered all the same
 	mustSave               // a shared record that cannot be stored is not offered: it has a decision of the user
-	isSaved                // by another process
+	isSaved                // another process has stored it
 )
 
 // current returns the record of the server, including changes by other processes.
@@ -66,7 +66,7 @@ func (l *link) current(ctx context.Context) current {
 	l.mu.Unlock()
 	now, found, err := l.readShared(ctx)
 	switch {
-	case err != nil && now.version > 0: // damaged: it is replaced, and accepts nothing new
+	case errors.Is(err, errDamaged): // it is replaced, and nothing new is accepted
 		now.record, now.stored = known, record{}
 		if now.Accepted == nil {
 			now.Accepted = digests{}
@@ -88,7 +88,7 @@ func (l *link) current(ctx context.Context) current {
 	return current{record: known, stored: known}
 }
 
-// readShared reads the record in [Options.Records]. A version together with an error means that the record is damaged.
+// readShared reads the record in [Options.Records]. found is false if it has none; a damaged one is [errDamaged].
 func (l *link) readShared(ctx context.Context) (now current, found bool, err error) {
 	records := l.gateway.options.Records
 	if records == nil {
@@ -109,8 +109,8 @@ func (l *link) readShared(ctx context.Context) (now current, found bool, err err
 	return now, err == nil, err
 }
 
-// change reads the record, edits it, stores it and offers what it accepts. If another process is faster, it begins again.
-// Without Records to compare with, a first list is not accepted.
+// change reads the record, edits it, stores it and offers its accepted tools. If another process changes it meanwhile,
+// change begins again. While Records does not answer, it makes no decisions and accepts no first list.
 func (l *link) change(ctx context.Context, saving saving, edit func(k *record) error) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
@@ -129,7 +129,7 @@ func (l *link) change(ctx context.Context, saving saving, edit func(k *record) e
 	}
 }
 
-// store stores the record k in place of the current one, if it differs.
+// store stores k in place of the record before the change, if it differs.
 func (l *link) store(ctx context.Context, now *current, k *record) error {
 	if now.saving == isSaved {
 		return nil
@@ -178,8 +178,8 @@ func (l *link) keep(now current) {
 // ownSuffix ends the name of a record that was this machine's own before a shared one took its place.
 const ownSuffix = ".own.json"
 
-// copyToFile writes a shared record into its file. The first time in a process it keeps a different file under another
-// name, unless there is one already.
+// copyToFile writes a shared record into its file. If the file has another record, the first copy of a process saves
+// that one under another name, unless there is a file of that name.
 func (l *link) copyToFile(text []byte, first bool) error {
 	if root, err := os.OpenRoot(l.gateway.options.Dir); err == nil {
 		defer root.Close()
@@ -189,7 +189,7 @@ func (l *link) copyToFile(text []byte, first bool) error {
 		case err == nil && first:
 			name := strings.TrimSuffix(l.file(), recordSuffix) + ownSuffix
 			if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-				if err := root.Rename(l.file(), name); err != nil {
+				if err := safefile.Replace(root, name, own); err != nil {
 					return err
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -372,6 +373,12 @@ func TestDamagedSharedRecord(t *testing.T) {
 	refresh(t, sharing(t, r, "", one), "srv")
 	for key, k := range r.all {
 		r.all[key] = memoryRecord{append(k.text, 'x'), k.version + 1}
+	}
+	other := sharing(t, &memoryRecords{all: maps.Clone(r.all)}, "", one, func(o *gateway.Options) {
+		o.Upstreams[0].Server.Argv = []string{"other"}
+	})
+	if refresh(t, other, "srv"); heldBack(t, other, "srv") != "get_a ~" {
+		t.Errorf("held at another command %s", heldBack(t, other, "srv"))
 	}
 	g := sharing(t, r, "", one)
 	if offered(g) != "" {
