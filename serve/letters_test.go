@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -84,11 +84,14 @@ func (p *postOffice) kill(server string) {
 }
 
 // branch is one of several servers that pass letters to each other. Its tool ask asks n questions, reports progress and
-// a log message after each, and returns bytes bytes. After its last question wait runs until the call is cancelled.
+// a log message after each, and returns bytes bytes. The tool wait does too, and then runs until it is released.
 type branch struct {
 	*serve.Server
 	t         *testing.T
 	url       string
+	stop      context.CancelFunc
+	ended     chan error    // receives a value when the server has stopped
+	release   chan struct{} // closed to end calls of wait
 	cancelled chan struct{} // receives a value when a call of wait is cancelled
 	waiting   chan struct{} // and when it waits
 }
@@ -105,7 +108,8 @@ func newBranches(t *testing.T, n int) (*postOffice, []*branch) {
 
 func newBranch(t *testing.T, office *postOffice) *branch {
 	t.Helper()
-	b := &branch{t: t, cancelled: make(chan struct{}, 1), waiting: make(chan struct{}, 1)}
+	b := &branch{t: t, cancelled: make(chan struct{}, 1), waiting: make(chan struct{}, 1), release: make(chan struct{}),
+		ended: make(chan error, 1)}
 	asks := func(name string, after func(ctx context.Context) error) toolfold.External {
 		return toolfold.External{Name: name, Description: "It asks.", Category: "elsewhere", Effect: toolfold.Reads,
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"},"bytes":{"type":"integer"}}}`),
@@ -142,9 +146,13 @@ func newBranch(t *testing.T, office *postOffice) *branch {
 		}),
 		asks("wait", func(ctx context.Context) error {
 			b.waiting <- struct{}{}
-			<-ctx.Done()
-			b.cancelled <- struct{}{}
-			return ctx.Err()
+			select {
+			case <-b.release:
+				return nil
+			case <-ctx.Done():
+				b.cancelled <- struct{}{}
+				return ctx.Err()
+			}
 		}),
 	} {
 		family, err := x.Family()
@@ -167,9 +175,14 @@ func newBranch(t *testing.T, office *postOffice) *branch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server.Handler(""))
-	t.Cleanup(web.Close)
-	b.Server, b.url = server, web.URL+"/mcp"
+	b.Server = server
+	ctx, stop := context.WithCancel(t.Context())
+	b.stop = stop
+	ready := make(chan net.Addr, 1)
+	go func() {
+		b.ended <- server.HTTP(ctx, serve.HTTP{Addr: "127.0.0.1:0", Drain: testwait.Limit, Ready: func(a net.Addr) { ready <- a }})
+	}()
+	b.url = "http://" + (<-ready).String() + "/mcp"
 	return b
 }
 
@@ -344,6 +357,33 @@ func TestRetriesThatEnd(t *testing.T) {
 	}
 	if text := b[1].call(t.Context(), "ada", "wait", "t", parked); !strings.Contains(text, "or its server process has: call again without") {
 		t.Errorf("it is answered %s", text)
+	}
+}
+
+// A server that stops ends the calls that it continues for other servers. Then these know that it has ended.
+func TestRetriesOfAStoppingServer(t *testing.T) {
+	t.Parallel()
+	_, b := newBranches(t, 2)
+	_, more := asked(t, b[0].call(t.Context(), "ada", "wait", "t", `"arguments":{"n":1},`), "x")
+	_, parked := asked(t, b[0].call(t.Context(), "ada", "wait", "t", `"arguments":{"n":1},`), "x")
+	answer := make(chan string, 1)
+	go func() { answer <- b[1].call(t.Context(), "ada", "wait", "t", more) }()
+	testwait.Receive(t, "the call goes on", b[0].waiting)
+	b[0].stop()
+	select {
+	case err := <-b[0].ended:
+		t.Fatalf("the server ended before its call: %v", err)
+	default:
+	}
+	close(b[0].release)
+	if text := testwait.Receive(t, "the answer", answer); !strings.Contains(text, `accept{\"x\":\"x\"}`) {
+		t.Errorf("a call that runs is answered %s", text)
+	}
+	if err := testwait.Receive(t, "the server stops", b[0].ended); err != nil {
+		t.Error(err)
+	}
+	if text := b[1].call(t.Context(), "ada", "wait", "t", parked); !strings.Contains(text, "or its server process has") {
+		t.Errorf("a state of the past is answered %s", text)
 	}
 }
 

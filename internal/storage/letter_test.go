@@ -36,10 +36,10 @@ func TestLetters(t *testing.T) {
 
 		long := bytes.Repeat([]byte("\x00<ä>"), 1_000_000)
 		for range 2 { // the first one counts
-			check(l.Send(t.Context(), "b-", Letter{"x 1", []byte(`{"n": 1.50}`)}))
-			check(l.Send(t.Context(), "b-", Letter{"x 0", long}))
-			check(l.Send(t.Context(), "b-", Letter{"x 1", []byte(`{}`)}))
-			check(l.Send(t.Context(), "c-", Letter{"x 1", []byte(`"c"`)}))
+			check(l.Send(t.Context(), "b-", Letter{"x a", []byte(`{"n": 1.50}`)}))
+			check(l.Send(t.Context(), "b-", Letter{"x b", long}))
+			check(l.Send(t.Context(), "b-", Letter{"x a", []byte(`{}`)}))
+			check(l.Send(t.Context(), "c-", Letter{"x a", []byte(`"c"`)}))
 		}
 		receive := func(server string, done []string, want ...Letter) {
 			t.Helper()
@@ -49,13 +49,13 @@ func TestLetters(t *testing.T) {
 				t.Errorf("%s receives %d letters, not %d: %.200q", server, len(got), len(want), got)
 			}
 		}
-		first, second := Letter{"x 1", []byte(`{"n": 1.50}`)}, Letter{"x 0", long}
+		first, second := Letter{"x a", []byte(`{"n": 1.50}`)}, Letter{"x b", long}
 		receive("b-", nil, first, second)
 		receive("b-", []string{"none"}, first, second)
-		receive("a-", []string{"x 1"})
-		receive("b-", []string{"x 1"}, second)
-		receive("b-", []string{"x 1", "x 0"})
-		receive("c-", nil, Letter{"x 1", []byte(`"c"`)})
+		receive("a-", []string{"x a"})
+		receive("b-", []string{"x a"}, second)
+		receive("b-", []string{"x a", "x b"})
+		receive("c-", nil, Letter{"x a", []byte(`"c"`)})
 
 		for n := range maxReceived + 1 {
 			check(l.Send(t.Context(), "b-", Letter{fmt.Sprintf("y %d", n), []byte("{}")}))
