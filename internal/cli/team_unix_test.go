@@ -12,6 +12,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +169,15 @@ func (s *team) follow(r *replica) {
 		r.gone = response.StatusCode != http.StatusOK
 		s.mu.Unlock()
 	}
+}
+
+// killOther kills a replica to which the last request did not go.
+func (s *team) killOther() {
+	s.t.Helper()
+	s.mu.Lock()
+	at := slices.Index(s.replicas, s.last)
+	s.mu.Unlock()
+	s.kill(s.replicas[(at+1)%len(s.replicas)])
 }
 
 // killLast kills the replica to which the last request went.

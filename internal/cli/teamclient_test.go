@@ -17,6 +17,7 @@ type teamClient struct {
 	url, token string
 	modern     bool
 	session    string // of 2025-11-25; empty until begin
+	asked      func() // called before a question is answered; may be nil
 }
 
 // outcome is the answer to a request, with what its stream had before.
@@ -64,6 +65,7 @@ func (c *teamClient) request(method, params string) outcome {
 		if json.Unmarshal([]byte(got.answer), &asked) != nil || len(asked.Result.InputRequests) == 0 {
 			break
 		}
+		c.think()
 		before := append(got.events, got.answer)
 		answers := map[string]json.RawMessage{}
 		for key := range asked.Result.InputRequests {
@@ -75,6 +77,12 @@ func (c *teamClient) request(method, params string) outcome {
 		got.events = append(before, got.events...)
 	}
 	return got
+}
+
+func (c *teamClient) think() {
+	if c.asked != nil {
+		c.asked()
+	}
 }
 
 // headers returns the headers of a request that repeat its message.
@@ -147,6 +155,7 @@ func (c *teamClient) send(method, body string, headers ...string) (got outcome) 
 		}
 		got.events = append(got.events, text)
 		if m.ID != nil { // a question
+			c.think()
 			answered := c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, userAgrees))
 			if answered.status != http.StatusAccepted {
 				got.events = append(got.events, fmt.Sprintf("an answer gets %d %s %v", answered.status, answered.answer, answered.broken))

@@ -42,8 +42,11 @@ func TestSameOverReplicas(t *testing.T) {
 	steps, kills, lost := 0, 0, 0
 	for n := range sequences {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
-		one.begin()
-		three.begin()
+		one.begin(nil)
+		three.begin(func() {
+			kills++
+			three.team.killOther()
+		})
 		for i := range 60 {
 			switch r.IntN(24) {
 			case 0:
@@ -210,12 +213,12 @@ func newTeamSide(s *team) *teamSide {
 	return &teamSide{team: s, values: map[string]string{}, names: map[string]string{}}
 }
 
-// begin begins new clients.
-func (s *teamSide) begin() {
+// begin begins new clients. asked is called before one answers a question.
+func (s *teamSide) begin(asked func()) {
 	s.clients = nil
 	for _, name := range []string{"ada", "bob"} {
 		for _, modern := range []bool{true, false} {
-			c := &teamClient{url: s.team.balancer.URL + "/mcp", token: s.team.tokens[name], modern: modern}
+			c := &teamClient{url: s.team.balancer.URL + "/mcp", token: s.team.tokens[name], modern: modern, asked: asked}
 			c.begin()
 			s.clients = append(s.clients, c)
 		}
