@@ -2,50 +2,49 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
-
-	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
-// Account is the login of this user at a server, by OAuth 2.1: an access token that is renewed before
-// it expires. All processes of the user share it through the file of [Accounts]. It is safe for
-// concurrent use.
+// Account is a login at a server, by OAuth 2.1: an access token that is renewed before it expires. All
+// processes with the login share it through its store: the file of [Accounts], or the [Vault] of
+// [CallerLogins]. It is safe for concurrent use.
 type Account struct {
-	accounts Accounts
-	name     string // of the upstream
-	url      string // of the server that the token is for
+	logins loginStore
+	url    string // of the server that the token is for
+	now    func() time.Time
+
+	// strict refuses requests without a login, or with an Authorization header of the settings: the server
+	// must not take a caller for somebody else. A login that is over is removed from the store.
+	strict bool
 
 	mu     sync.Mutex // held while the token is renewed, so that callers wait for one renewal
-	login  *login     // as last read from the file; nil if the file has no login or was not read yet
-	lacks  time.Time  // modification time of the file without a login; zero if there was no file
-	looked bool
+	login  *login     // as last read from the store; nil if there is no login or it was not read yet
 	client *http.Client
 }
 
-// Accounts is the file with the logins of this user, which only this user can read.
-type Accounts struct {
-	Path string
-	Now  func() time.Time // nil = time.Now
+// loginStore has the login of one account.
+type loginStore interface {
+	// read returns the login; nil if there is no login for the server.
+	read(ctx context.Context) (*login, error)
+
+	// update stores the login that edit returns for the stored one. Nil means no login. The same pointer changes
+	// nothing. No other process updates the login meanwhile.
+	update(ctx context.Context, edit func(*login) *login) error
+
+	// first returns [ErrLogin] with the reason, and what the user can do if that is always the same.
+	first(why string) error
+
+	// scoped explains how to get a login with another scope.
+	scoped(scope string) string
 }
 
-func (a Accounts) now() time.Time {
-	if a.Now == nil {
-		return time.Now()
-	}
-	return a.Now()
-}
-
-// login is the entry of an account in the file.
+// login is a stored login.
 type login struct {
 	URL    string       `json:"url"` // a login is not used for another server
 	Token  oauth2.Token `json:"token"`
@@ -53,7 +52,7 @@ type login struct {
 	Client registration `json:"client"`
 }
 
-// registration is the client that this machine registered at an authorization server.
+// registration is the client that was registered at an authorization server.
 type registration struct {
 	ID       string           `json:"id"`
 	Secret   string           `json:"secret,omitempty"`
@@ -64,98 +63,6 @@ type registration struct {
 
 // ErrLogin is returned if a server requires a login that is missing or has expired.
 var ErrLogin = errors.New("it requires a login")
-
-// maxAccounts is the largest size of the login file, in bytes.
-const maxAccounts = 1 << 20
-
-// Of returns the account for a server. It reads nothing yet.
-func (a Accounts) Of(name, url string) *Account {
-	return &Account{accounts: a, name: name, url: url, client: &http.Client{Timeout: 30 * time.Second}}
-}
-
-// Names maps the upstreams that have a login in the file to their URLs.
-func (a Accounts) Names() (map[string]string, error) {
-	logins, err := a.read()
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]string{}
-	for name, l := range logins {
-		names[name] = l.URL
-	}
-	return names, nil
-}
-
-// Remove removes a login from the file, and reports whether there was one.
-func (a Accounts) Remove(ctx context.Context, name string) (removed bool, err error) {
-	err = a.update(ctx, func(logins map[string]*login) bool {
-		_, removed = logins[name]
-		delete(logins, name)
-		return removed
-	})
-	return removed, err
-}
-
-// modTime returns the modification time of the file, or the zero time if there is no file.
-func (a Accounts) modTime() time.Time {
-	info, err := os.Stat(a.Path)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
-}
-
-func (a Accounts) read() (map[string]*login, error) {
-	logins := map[string]*login{}
-	root, err := os.OpenRoot(filepath.Dir(a.Path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return logins, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the logins: %w", err)
-	}
-	defer root.Close()
-	text, err := safefile.Read(root, filepath.Base(a.Path), maxAccounts)
-	if errors.Is(err, fs.ErrNotExist) {
-		return logins, nil
-	}
-	if err == nil && json.Unmarshal(text, &logins) != nil {
-		err = errors.New("it is not JSON") // the error itself could quote a token
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the logins in %s: %w", a.Path, err)
-	}
-	return logins, nil
-}
-
-// update changes the file if edit reports a change, one process at a time.
-func (a Accounts) update(ctx context.Context, edit func(map[string]*login) (changed bool)) error {
-	if err := os.MkdirAll(filepath.Dir(a.Path), 0o700); err != nil {
-		return fmt.Errorf("writing the logins: %w", err)
-	}
-	unlock, err := safefile.Lock(ctx, a.Path+".lock")
-	if err != nil {
-		return fmt.Errorf("writing the logins: %w", err)
-	}
-	defer unlock()
-	logins, err := a.read()
-	if err != nil || !edit(logins) {
-		return err
-	}
-	text, err := json.MarshalIndent(logins, "", "  ")
-	if err != nil {
-		return fmt.Errorf("writing the logins: %w", err)
-	}
-	root, err := os.OpenRoot(filepath.Dir(a.Path))
-	if err != nil {
-		return fmt.Errorf("writing the logins: %w", err)
-	}
-	defer root.Close()
-	if err := safefile.Replace(root, filepath.Base(a.Path), append(text, '\n')); err != nil {
-		return fmt.Errorf("writing the logins: %w", err)
-	}
-	return nil
-}
 
 // keepToken returns the login for a token that was requested at issued.
 func keepToken(url string, token oauth2.Token, issued time.Time, client registration) *login {
@@ -174,41 +81,55 @@ func (l *login) ends() time.Time {
 	return l.Token.Expiry.Add(-min(time.Minute, l.Token.Expiry.Sub(l.Issued)/4))
 }
 
+// newAccount returns the account for the login in a store.
+func newAccount(logins loginStore, url string, now func() time.Time) *Account {
+	return &Account{logins: logins, url: url, now: now, client: newLoginClient()}
+}
+
+// newLoginClient returns the client for requests to authorization servers.
+func newLoginClient() *http.Client { return &http.Client{Timeout: 30 * time.Second} }
+
+// fresh reports whether the login has a token that is not about to expire and differs from refused.
+func (a *Account) fresh(refused string) bool {
+	if a.login == nil {
+		return false
+	}
+	ends := a.login.ends()
+	return (ends.IsZero() || a.now().Before(ends)) && a.login.Token.AccessToken != refused
+}
+
 // token returns the access token, or an empty string if there is no login. It renews a token that is
 // about to expire or equals refused. Concurrent callers wait for one renewal.
 func (a *Account) token(ctx context.Context, refused string) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	fresh := func() bool {
-		ends := a.login.ends()
-		return (ends.IsZero() || a.accounts.now().Before(ends)) && a.login.Token.AccessToken != refused
-	}
-	if a.login != nil && fresh() {
+	if a.fresh(refused) {
 		return a.login.Token.AccessToken, nil
 	}
-	modified := a.accounts.modTime()
-	if a.login == nil && a.looked && modified.Equal(a.lacks) {
+	stored, err := a.logins.read(ctx)
+	if err != nil {
+		return "", err
+	}
+	if a.login = stored; a.login == nil {
 		return "", nil
 	}
-	a.looked, a.lacks = true, modified
+	if a.fresh(refused) {
+		return a.login.Token.AccessToken, nil
+	}
 	var failed error
-	err := a.accounts.update(ctx, func(logins map[string]*login) bool { // another process may have renewed it
-		if a.login = logins[a.name]; a.login == nil || a.login.URL != a.url {
-			a.login = nil
-			return false
+	err = a.logins.update(ctx, func(stored *login) *login { // another process may have renewed it
+		if a.login = stored; stored == nil || a.fresh(refused) {
+			return stored
 		}
-		if fresh() {
-			return false
+		if failed = a.renew(ctx); a.strict && errors.Is(failed, ErrLogin) {
+			return nil
 		}
-		if failed = a.renew(ctx); failed == nil {
-			logins[a.name] = a.login
-		}
-		return failed == nil
+		return a.login
 	})
 	switch {
 	case err != nil:
 		return "", err
-	case failed != nil && refused == "" && a.accounts.now().Before(a.login.Token.Expiry):
+	case failed != nil && refused == "" && a.now().Before(a.login.Token.Expiry):
 		return a.login.Token.AccessToken, nil // the next call tries again
 	case failed != nil:
 		return "", failed
@@ -218,28 +139,22 @@ func (a *Account) token(ctx context.Context, refused string) (string, error) {
 	return a.login.Token.AccessToken, nil
 }
 
-// loginFirst returns [ErrLogin] with the command to run.
-func (a *Account) loginFirst(why string) error {
-	return fmt.Errorf("%w%s: toolfold upstream login %s", ErrLogin, why, a.name)
-}
+// over explains that there was a login.
+const over = ", as the last one is over"
 
 // renew exchanges the refresh token.
 func (a *Account) renew(ctx context.Context) error {
 	if a.login.Token.RefreshToken == "" {
-		return a.loginFirst(", as the last one is over")
+		return a.logins.first(over)
 	}
 	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, a.client)
-	issued := a.accounts.now()
+	issued := a.now()
 	client := a.login.Client
-	config := oauth2.Config{
-		ClientID: client.ID, ClientSecret: client.Secret, Scopes: client.Scopes,
-		Endpoint: oauth2.Endpoint{TokenURL: client.TokenURL, AuthStyle: client.Style},
-	}
-	token, err := config.TokenSource(ctx, &oauth2.Token{RefreshToken: a.login.Token.RefreshToken}).Token()
+	token, err := client.config("").TokenSource(ctx, &oauth2.Token{RefreshToken: a.login.Token.RefreshToken}).Token()
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant":
-		return a.loginFirst(", as the last one is over")
+		return a.logins.first(over)
 	case errors.As(err, &refused):
 		return fmt.Errorf("renewing the login: the authorization server answered %s %s", refused.Response.Status, refused.ErrorCode)
 	case err != nil:
@@ -249,10 +164,22 @@ func (a *Account) renew(ctx context.Context) error {
 	return nil
 }
 
+// config returns the client as the library takes it. redirect is where it leads browsers back to.
+func (r registration) config(redirect string) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: r.ID, ClientSecret: r.Secret, Scopes: r.Scopes, RedirectURL: redirect,
+		Endpoint: oauth2.Endpoint{TokenURL: r.TokenURL, AuthStyle: r.Style},
+	}
+}
+
 // authorize sends a request with the access token. If the server refuses it, the request is sent once
-// more with a renewed token. Requests with their own Authorization header are sent unchanged.
+// more with a renewed token. Requests with their own Authorization header are sent unchanged, unless
+// the account is strict.
 func (a *Account) authorize(r *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if r.Header.Get("Authorization") != "" {
+		if a.strict {
+			return nil, errors.New("its settings have a header Authorization, which would stand for every caller: remove it")
+		}
 		return send(r)
 	}
 	refused := ""
@@ -260,6 +187,9 @@ func (a *Account) authorize(r *http.Request, send func(*http.Request) (*http.Res
 		token, err := a.token(r.Context(), refused)
 		if err != nil {
 			return nil, err
+		}
+		if token == "" && a.strict {
+			return nil, a.logins.first("")
 		}
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
@@ -271,9 +201,9 @@ func (a *Account) authorize(r *http.Request, send func(*http.Request) (*http.Res
 		_ = response.Body.Close()
 		switch {
 		case token == "":
-			return nil, a.loginFirst("")
+			return nil, a.logins.first("")
 		case refused != "":
-			return nil, a.loginFirst(", as it refuses the present one")
+			return nil, a.logins.first(", as it refuses the present one")
 		case r.Body != nil && r.GetBody == nil:
 			return nil, errors.New("the login was renewed, and the request cannot be sent again")
 		case r.Body != nil:

@@ -53,6 +53,9 @@ func (s Server) reason(err error, output string) error {
 	if runes := []rune(text); len(runes) > maxWhy {
 		text = string(runes[:maxWhy]) + "…"
 	}
+	if errors.Is(err, ErrLogin) {
+		return &loginError{text}
+	}
 	if refused != nil && refused.Code == codeLost {
 		status, _ := strconv.Atoi(string(refused.Data)) // as the gate wrote it
 		return &noMessage{text, status}
@@ -145,3 +148,12 @@ type noMessage struct {
 
 // Error implements error.
 func (n *noMessage) Error() string { return n.why }
+
+// loginError is the error of a server that requires a login, in the user's words.
+type loginError struct{ why string }
+
+// Error implements error.
+func (l *loginError) Error() string { return l.why }
+
+// Unwrap returns [ErrLogin].
+func (l *loginError) Unwrap() error { return ErrLogin }

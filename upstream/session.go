@@ -373,11 +373,17 @@ func (r *ProtocolError) Error() string {
 }
 
 // LostAnswerError is returned if the answer to a call is missing or unreadable. The tool may or may not have run.
-// The session goes on.
-type LostAnswerError struct{ Why string }
+// The session goes on. If it is [ErrLogin], the server did not take the call.
+type LostAnswerError struct {
+	Why string
+	Err error // may be nil
+}
 
 // Error implements error.
 func (l *LostAnswerError) Error() string { return l.Why }
+
+// Unwrap returns Err.
+func (l *LostAnswerError) Unwrap() error { return l.Err }
 
 // ErrGone is returned if the session ended before the server took a call.
 var ErrGone = errors.New("the session has ended")
@@ -495,19 +501,28 @@ func (s *Session) sessionError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &unsent):
-		return &LostAnswerError{s.server.reason(err, "").Error()}
+		return s.lost(err, err)
 	case errors.As(err, &refused) && refused.Code == codeGone:
 		return ErrGone
 	case errors.As(err, &refused) && refused.Code == codeRejected:
 		_, cause, _ := strings.Cut(err.Error(), refused.Message+": ")
-		return &LostAnswerError{s.server.reason(errors.New(cmp.Or(cause, "the request could not be sent")), "").Error()}
+		return s.lost(err, errors.New(cmp.Or(cause, "the request could not be sent")))
 	case errors.As(err, &refused) && refused.Code == codeLost:
-		return &LostAnswerError{s.server.reason(errors.New(refused.Message), "").Error()}
+		return s.lost(err, errors.New(refused.Message))
 	case errors.As(err, &refused) && !errors.Is(err, mcp.ErrConnectionClosed):
 		why := s.server.reason(errors.New(refused.Message), "").Error()
 		return &ProtocolError{Code: refused.Code, Message: why, Data: compact(refused.Data), Lacking: lackingCapability(refused)}
 	}
 	return s.fail(ctx, err)
+}
+
+// lost returns the error of a call whose answer is lost because of err. why is its text.
+func (s *Session) lost(err, why error) *LostAnswerError {
+	lost := &LostAnswerError{Why: s.server.reason(why, "").Error()}
+	if errors.Is(err, ErrLogin) {
+		lost.Err = ErrLogin
+	}
+	return lost
 }
 
 // lackingCapability returns the missing capability for which a server of 2026-07-28 refuses a call; empty for
