@@ -220,6 +220,7 @@ var unarchived = map[string]string{
 	"letter_servers":       "servers that run now",
 	"client_subscriptions": "of sessions that run now",
 	"upstream_records":     "is of servers of the settings, and carried over from their files",
+	"caller_logins":        "logins of people, encrypted with keys that are elsewhere: they log in again at the other store",
 	"audit":                "is of this store's servers, and written to a file by toolfold audit",
 }
 

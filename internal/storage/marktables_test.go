@@ -26,8 +26,8 @@ var unseenTables = map[string]string{
 	"timers": "has no view", "legacy_calls": "has no view", "scripts": "has no view", "audit": "has no view",
 	"client_sessions": "has no view", "cut_answers": "has no view", "client_answers": "has no view",
 	"letters": "lasts for moments", "letter_servers": "lasts for moments", "client_subscriptions": "has no view",
-	"upstream_records": "is read by its versions",
-	"metrics":          "has no live view", "metric_series": "has no live view",
+	"upstream_records": "is read by its versions", "caller_logins": "has no view",
+	"metrics": "has no live view", "metric_series": "has no live view",
 	"metric_points": "has no live view", "metric_blocks": "has no live view", "store_changes": "is the mark",
 }
 
