@@ -19,6 +19,7 @@ const (
 
 	TimedOut         = "TIMEOUT"           // the call took longer than allowed
 	UpstreamError    = "UPSTREAM_ERROR"    // a tool of another server failed, or the server has no tools now
+	LoginRequired    = "LOGIN_REQUIRED"    // the caller has to log in at another server first; Message has the link
 	PermissionDenied = "PERMISSION_DENIED" // the caller may not run the action
 )
 

@@ -62,12 +62,16 @@ type Upstream struct {
 	FirstList   Changes // Hold offers nothing before the user has accepted something of the first list
 	Alone       bool    // its tools are not folded but listed one by one
 
+	// Login is whose login the server gets. With [CallerLogin] each caller has a session of its own, and the server
+	// gets calls of callers who have logged in only.
+	Login Login
+
 	// Isolated gives the server a process that other sessions do not share. If calls come from several
 	// clients (see [Options.OneClient]), each client session gets its own process, which
 	// [Gateway.SessionEnded] ends. Callers without a session get one for each bearer token. Such calls
 	// do not become tasks, because tasks have no session.
 	Isolated    bool
-	MaxSessions int           // with a process at a time; 0 = [DefaultSessions]
+	MaxSessions int           // with a process at a time; 0 = [DefaultSessions], or [DefaultCallers] if callers log in
 	SessionIdle time.Duration // time without a call after which a session ends; 0 = [DefaultSessionIdle]
 }
 
@@ -144,6 +148,9 @@ type Options struct {
 	// 2026-07-28 ask for roots: they keep the answer, and would use it for calls of other clients too.
 	OneClient bool
 
+	// Logins lets callers log in at servers as themselves. Without it servers with [CallerLogin] cannot be called.
+	Logins *CallerLogins
+
 	// Hold binds a client session to this process before servers start a process for it, see [Upstream.Isolated],
 	// until release is called. An error means that another process has it, and refuses the call. Nil = no other
 	// process continues a client session.
@@ -215,6 +222,9 @@ func New(o Options) (*Gateway, error) {
 		u.Changes = cmp.Or(u.Changes, Hold)
 		u.Timeout, u.MaxConcurrency = cmp.Or(u.Timeout, DefaultTimeout), cmp.Or(u.MaxConcurrency, DefaultConcurrency)
 		u.QuestionTimeout = cmp.Or(u.QuestionTimeout, DefaultQuestionTimeout)
+		if u.Login == CallerLogin {
+			u.MaxSessions, u.Problem = cmp.Or(u.MaxSessions, DefaultCallers), cmp.Or(u.Problem, o.Logins.problem())
+		}
 		u.MaxSessions, u.SessionIdle = cmp.Or(u.MaxSessions, DefaultSessions), cmp.Or(u.SessionIdle, DefaultSessionIdle)
 		u.Limits = u.Limits.orDefault()
 		if u.Server.Name = u.Name; o.Dir != "" {
@@ -265,6 +275,9 @@ func (g *Gateway) restore() {
 		}
 		if sharing && r.version == 0 && !g.options.Joins {
 			l.share()
+		}
+		if l.Login == CallerLogin && l.Problem == "" && !l.hasTools() {
+			l.offerLogin()
 		}
 	}
 }
@@ -351,7 +364,7 @@ func (g *Gateway) Learn(ctx context.Context) error {
 	errs := make([]error, len(g.links))
 	g.learns.Store(true)
 	for i, l := range g.links {
-		if l.hasTools() || l.Problem != "" || l.isOff() {
+		if !l.learns() {
 			continue
 		}
 		first := make(chan error, 1)
@@ -386,6 +399,21 @@ func (g *Gateway) Names() (names []string) {
 		}
 	}
 	return names
+}
+
+// Unasked names the servers that [Gateway.Learn] asks: those of [Gateway.Unknown] at which no caller has to log in first.
+func (g *Gateway) Unasked() (names []string) {
+	for _, l := range g.links {
+		if l.learns() {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
+// learns reports whether the server can be asked for its first list now.
+func (l *link) learns() bool {
+	return !l.hasTools() && l.Problem == "" && !l.isOff() && l.Login != CallerLogin
 }
 
 // Unknown names the servers that have never listed their tools, except those with a

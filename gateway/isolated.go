@@ -24,16 +24,20 @@ const (
 // client session. The first call of a client session starts it. It ends with the client session, after
 // a time without calls, or with the server. Callers without a session share one for each bearer token.
 // Calls without either are refused.
+//
+// If callers log in at the server, all client sessions of a caller share one session, which only ever has the
+// caller's login. Its end is no news to the caller: the next call begins another.
 type sessionPool struct {
-	name  string
-	limit int           // of concurrent sessions
-	idle  time.Duration // time without a call after which a session ends
-	open  func(context.Context, upstream.Client) (Session, error)
-	asks  upstream.Client
-	hold  func(ctx context.Context, session string) (release func(), err error) // see [Options.Hold]; nil = sessions are of this process
-	life  context.Context                                                       // ends on Close
-	stop  context.CancelFunc
-	work  sync.WaitGroup
+	name     string
+	limit    int           // of concurrent sessions
+	idle     time.Duration // time without a call after which a session ends
+	byCaller bool          // callers log in
+	open     func(context.Context, owner, upstream.Client) (Session, error)
+	asks     upstream.Client
+	hold     func(ctx context.Context, session string) (release func(), err error) // see [Options.Hold]; nil = sessions are of this process
+	life     context.Context                                                       // ends on Close
+	stop     context.CancelFunc
+	work     sync.WaitGroup
 
 	mu       sync.Mutex
 	members  map[owner]*member
@@ -42,13 +46,25 @@ type sessionPool struct {
 	failures int              // failed starts in a row
 	trouble  string           // why the last start failed
 	retry    time.Time        // no start before this time
+	listed   bool             // the tools were listed since the pool is there
 }
 
-// owner identifies the caller that has a session with the server.
+// owner identifies the caller that has a session with the server. If callers log in, token is
+// [upstream.CallerKey], and session is empty.
 type owner struct{ token, session string }
+
+// ownerOf returns the caller of a context.
+func (s *sessionPool) ownerOf(ctx context.Context) owner {
+	origin := toolfold.OriginOf(ctx)
+	if s.byCaller {
+		return owner{token: upstream.CallerKey(origin.Token)}
+	}
+	return owner{origin.Token, origin.Session}
+}
 
 // member is the session of one owner. The mutex of sessionPool guards calls and idle.
 type member struct {
+	begun   time.Time
 	started chan struct{} // closed once session or err is set
 	session Session
 	err     error
@@ -57,32 +73,40 @@ type member struct {
 	idle    *time.Timer             // ends the member; stopped while calls run
 }
 
-func newSessionPool(u Upstream, open func(context.Context, upstream.Client) (Session, error), asks upstream.Client,
-	hold func(context.Context, string) (func(), error)) *sessionPool {
+func newSessionPool(l *link, asks upstream.Client) *sessionPool {
 	s := &sessionPool{
-		name: u.Name, limit: u.MaxSessions, idle: u.SessionIdle, open: open, asks: asks, hold: hold,
+		name: l.Name, limit: l.MaxSessions, idle: l.SessionIdle, byCaller: l.Login == CallerLogin,
+		open: l.reachFor, asks: asks, hold: l.gateway.options.Hold,
 		members: map[owner]*member{}, ended: map[owner]string{}, watched: map[string]bool{},
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
-// List implements [Session]. It uses any open session, or opens one for the list.
+// List implements [Session]. It uses the oldest session that is open, so that the list stays that of one caller, or
+// opens a session for the list. If callers log in there has to be one.
 func (s *sessionPool) List(ctx context.Context) (upstream.Answer, error) {
 	s.mu.Lock()
-	members := slices.Collect(maps.Values(s.members))
+	members := slices.SortedFunc(maps.Values(s.members), func(a, b *member) int { return a.begun.Compare(b.begun) })
 	s.mu.Unlock()
 	for _, m := range members {
 		select {
 		case <-m.started:
 			if m.err == nil {
-				return m.session.List(ctx)
+				answer, err := m.session.List(ctx)
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.listed = s.listed || err == nil
+				return answer, err
 			}
 		case <-ctx.Done():
 			return upstream.Answer{}, ctx.Err()
 		}
 	}
-	session, err := s.open(ctx, s.asks)
+	if s.byCaller {
+		return upstream.Answer{}, errors.New("no caller who has logged in is connected with it")
+	}
+	session, err := s.open(ctx, owner{}, s.asks)
 	if err != nil {
 		return upstream.Answer{}, err
 	}
@@ -92,8 +116,16 @@ func (s *sessionPool) List(ctx context.Context) (upstream.Answer, error) {
 
 // Call implements [Session], for the caller of the context.
 func (s *sessionPool) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
-	origin := toolfold.OriginOf(ctx)
-	of := owner{origin.Token, origin.Session}
+	of := s.ownerOf(ctx)
+	result, err := s.callAs(ctx, of, c)
+	if s.byCaller && errors.Is(err, upstream.ErrGone) { // the server did not take it
+		result, err = s.callAs(ctx, of, c)
+	}
+	return result, err
+}
+
+// callAs is Call for an owner. It only connects the owner with the server if the call is empty.
+func (s *sessionPool) callAs(ctx context.Context, of owner, c upstream.Call) (json.RawMessage, error) {
 	m, err := s.enter(of, &c)
 	if err != nil {
 		return nil, err
@@ -107,8 +139,13 @@ func (s *sessionPool) Call(ctx context.Context, c upstream.Call) (json.RawMessag
 	if refused, is := errors.AsType[*toolfold.Error](m.err); is {
 		return nil, refused
 	}
-	if m.err != nil {
+	switch {
+	case errors.Is(m.err, upstream.ErrLogin):
+		return nil, &upstream.LostAnswerError{Why: m.err.Error(), Err: upstream.ErrLogin}
+	case m.err != nil:
 		return nil, &upstream.LostAnswerError{Why: m.err.Error()}
+	case c.Tool == "" && c.Method == "":
+		return json.RawMessage("{}"), nil
 	}
 	result, err := m.session.Call(ctx, c)
 	var refused *upstream.ProtocolError
@@ -116,6 +153,9 @@ func (s *sessionPool) Call(ctx context.Context, c upstream.Call) (json.RawMessag
 	switch {
 	case err == nil, ctx.Err() != nil, errors.As(err, &refused), errors.As(err, &unread):
 		return result, err
+	case errors.Is(err, upstream.ErrGone) && s.byCaller:
+		s.remove(of, m, "")
+		return nil, err
 	case errors.Is(err, upstream.ErrGone): // the server did not take the call
 		s.remove(of, m, "")
 		return nil, s.begunAgain("it ended")
@@ -134,6 +174,9 @@ func (s *sessionPool) enter(of owner, c *upstream.Call) (*member, error) {
 	switch {
 	case s.life.Err() != nil:
 		return nil, &upstream.LostAnswerError{Why: "the gateway is closed"}
+	case of == owner{} && s.byCaller:
+		return nil, toolfold.Errorf(toolfold.UpstreamError, "each caller logs in at the server %s, and this call has no caller", s.name).
+			WithHint("call it over HTTP with a token; tasks have no caller who could log in")
 	case of == owner{}:
 		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s has a process for each session, and this call has no session", s.name).
 			WithHint("connect with protocol 2025-11-25 or with a bearer token, or remove isolate from the settings of %s", s.name)
@@ -142,11 +185,14 @@ func (s *sessionPool) enter(of owner, c *upstream.Call) (*member, error) {
 		return nil, s.begunAgain(why)
 	case m == nil && pause > 0:
 		return nil, &upstream.LostAnswerError{Why: fmt.Sprintf("%s; next start in %s", s.trouble, pause.Round(time.Second)+time.Second)}
+	case m == nil && len(s.members) >= s.limit && s.byCaller:
+		return nil, toolfold.Errorf(toolfold.LimitReached, "%d callers are connected with the server %s, the limit of its maxSessions",
+			s.limit, s.name).WithHint("call again later: a connection ends after %s without a call", s.idle)
 	case m == nil && len(s.members) >= s.limit:
 		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s has %d processes, the limit of maxSessions", s.name, s.limit).
 			WithHint("call again later: a process ends with its session, or after %s without a call", s.idle)
 	case m == nil:
-		m = &member{started: make(chan struct{}), calls: map[*upstream.Call]bool{}}
+		m = &member{begun: time.Now(), started: make(chan struct{}), calls: map[*upstream.Call]bool{}}
 		m.idle = time.AfterFunc(s.idle, func() { s.endIdle(of, m) })
 		s.members[of] = m
 		s.work.Go(func() { s.start(of, m) })
@@ -189,18 +235,20 @@ func (s *sessionPool) start(of owner, m *member) {
 	if of.session != "" {
 		c.Asks = append(slices.Clone(c.Asks), upstream.Roots)
 	}
-	m.session, m.err = s.open(s.life, c)
+	m.session, m.err = s.open(s.life, of, c)
 	s.mu.Lock()
-	if m.err != nil {
-		if s.members[of] == m {
-			delete(s.members, of)
-		}
+	if m.err != nil && s.members[of] == m {
+		delete(s.members, of)
+	}
+	switch {
+	case errors.Is(m.err, upstream.ErrLogin): // other callers have logins of their own
+	case m.err != nil:
 		s.trouble, s.retry = m.err.Error(), time.Now().Add(min(firstPause<<min(s.failures, 10), mostPause))
 		s.failures++
-	} else {
+	default:
 		s.failures, s.retry = 0, time.Time{}
 	}
-	watched := slices.Sorted(maps.Keys(s.watched))
+	watched, outdated := slices.Sorted(maps.Keys(s.watched)), !s.byCaller || !s.listed
 	ended := s.members[of] != m // removed meanwhile
 	close(m.started)
 	s.mu.Unlock()
@@ -216,14 +264,14 @@ func (s *sessionPool) start(of owner, m *member) {
 	s.work.Go(func() {
 		select {
 		case <-m.session.Gone():
-			s.remove(of, m, "it ended")
+			s.remove(of, m, s.news("it ended"))
 		case <-s.life.Done():
 		}
 	})
 	for _, uri := range watched {
 		_ = m.session.Watch(s.life, uri, true)
 	}
-	if c.Changed != nil {
+	if c.Changed != nil && outdated {
 		c.Changed() // the known list may come from an older program
 	}
 }
@@ -249,7 +297,25 @@ func (s *sessionPool) endIdle(of owner, m *member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(m.calls) == 0 {
-		s.drop(of, m, fmt.Sprintf("it was idle for %s", s.idle))
+		s.drop(of, m, s.news(fmt.Sprintf("it was idle for %s", s.idle)))
+	}
+}
+
+// news returns why a session ended if its owner has to know: without a login there may be a process with a state.
+func (s *sessionPool) news(why string) string {
+	if s.byCaller {
+		return ""
+	}
+	return why
+}
+
+// renewLogin ends the session of an owner who has logged in again, unless a call uses it: the login may be
+// another user's of the server.
+func (s *sessionPool) renewLogin(of owner) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.members[of]; m != nil && len(m.calls) == 0 {
+		s.drop(of, m, "")
 	}
 }
 
@@ -310,8 +376,12 @@ func (s *sessionPool) endSession(session string) {
 	}
 }
 
-// Watch implements [Session]: every session watches all URIs that any client watches.
+// Watch implements [Session]: every session watches all URIs that any client watches. If callers log in none does:
+// a URI of one caller is not sent with the login of another.
 func (s *sessionPool) Watch(ctx context.Context, uri string, watch bool) error {
+	if s.byCaller {
+		return nil
+	}
 	s.mu.Lock()
 	if watch {
 		s.watched[uri] = true
@@ -361,5 +431,7 @@ func (g *Gateway) SessionEnded(id string) {
 	}
 }
 
-// perSession reports whether each client session has its own session with the server.
-func (l *link) perSession() bool { return l.Isolated && !l.gateway.options.OneClient }
+// perSession reports whether each client session, or each caller who logs in, has its own session with the server.
+func (l *link) perSession() bool {
+	return l.Login == CallerLogin || l.Isolated && !l.gateway.options.OneClient
+}

@@ -284,7 +284,7 @@ func (l *link) connect() {
 	}
 	close(l.attempt)
 	l.attempt = nil
-	fresh := l.session != nil && l.record.Tools != nil
+	fresh := l.session != nil && l.record.Tools != nil && l.Login != CallerLogin // the session of a caller asks for the list
 	watched := slices.Sorted(maps.Keys(l.watched))
 	l.mu.Unlock()
 	for _, uri := range watched { // watchers do not know of sessions
@@ -301,14 +301,17 @@ func (l *link) connect() {
 // [sessionPool].
 func (l *link) begin(ctx context.Context, c upstream.Client) (Session, error) {
 	if l.perSession() {
-		return newSessionPool(l.Upstream, l.reach, c, l.gateway.options.Hold), nil
+		return newSessionPool(l, c), nil
 	}
-	return l.reach(ctx, c)
+	return l.reachFor(ctx, owner{}, c)
 }
 
-// reach starts or reaches the server.
-func (l *link) reach(ctx context.Context, c upstream.Client) (Session, error) {
+// reachFor starts or reaches the server, with the login of its owner if callers log in.
+func (l *link) reachFor(ctx context.Context, of owner, c upstream.Client) (Session, error) {
 	u := l.Upstream
+	if l.Login == CallerLogin {
+		u.Server.Account = l.gateway.options.Logins.Of(of.token, l.Name, l.Server.URL)
+	}
 	u.Server.StartTimeout = l.startTimeout()
 	l.mu.Lock()
 	u.Server.Legacy = l.record.Legacy
@@ -528,6 +531,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		open.beat()
 		toolfold.Report(ctx, toolfold.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
 	}
+	loggedIn := false
 	for attempt := 0; ; attempt++ {
 		session, err := l.connected(patience)
 		if err != nil {
@@ -546,6 +550,12 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 			return result, nil
 		case errors.Is(err, upstream.ErrGone) && attempt == 0: // the server did not take it, so it can be repeated
 			l.drop(session)
+			continue
+		case errors.Is(err, upstream.ErrLogin) && l.Login == CallerLogin:
+			if err := l.logIn(patience, open, loggedIn); err != nil {
+				return nil, l.failure(ctx, patience, c, err)
+			}
+			loggedIn = true
 			continue
 		}
 		var refused *upstream.ProtocolError

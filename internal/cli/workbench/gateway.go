@@ -119,7 +119,7 @@ func (b *Workbench) Learn(ctx context.Context, wait time.Duration) {
 	if b.gateway == nil {
 		return
 	}
-	unknown := b.gateway.Unknown()
+	unknown := b.gateway.Unasked()
 	if len(unknown) == 0 {
 		return
 	}
