@@ -16,8 +16,9 @@ import (
 )
 
 // sameOrigin rejects requests for other host names, and requests from web pages of other origins,
-// before anything else of them is read. Only browsers send where a page is from.
-func sameOrigin(hosts []string, next http.Handler) http.Handler {
+// before anything else of them is read. Only browsers send where a page is from. open reports the requests that
+// pages of other origins may begin.
+func sameOrigin(hosts []string, open func(*http.Request) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		here := places{scheme: "http", hosts: hosts}
 		here.own, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -28,6 +29,10 @@ func sameOrigin(hosts []string, next http.Handler) http.Handler {
 			refuse(w, r, fmt.Sprintf("the host %.100q is not served here: the setting allowedHosts names more hosts", r.Host), http.StatusForbidden)
 			return
 		}
+		if open(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
 		site := r.Header.Get("Sec-Fetch-Site")
 		if !here.allows(r.Header.Values("Origin")) || site != "" && site != "same-origin" && site != "none" {
 			refuse(w, r, "requests from pages of another origin are refused", http.StatusForbidden)
@@ -35,6 +40,15 @@ func sameOrigin(hosts []string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// connectPath is the path of [HTTP.Connect].
+const connectPath = "/connect"
+
+// connects reports whether a browser may come from another page: by a link to log in, or from an authorization
+// server. Such a request changes nothing without the secrets in it.
+func connects(r *http.Request) bool {
+	return r.Method == http.MethodGet && (r.URL.Path == connectPath || strings.HasPrefix(r.URL.Path, connectPath+"/"))
 }
 
 // refuse answers a request without reading its body. net/http would wait for the body, so that

@@ -26,6 +26,12 @@ type Identity struct {
 	Rights  *toolfold.Rights // what the caller may see and call, within what the server offers; nil = all of it
 }
 
+// Key is the [toolfold.Origin]'s Token of the caller's calls.
+func (i Identity) Key() string {
+	key := sha256.Sum256(fmt.Appendf(nil, "%q %q", i.Issuer, i.Subject))
+	return string(key[:])
+}
+
 // gate returns the caller of a request: nil if the request has no valid credentials. A [*toolfold.Error] refuses
 // the request with its message. Any other error means that the caller cannot be known now.
 type gate func(*http.Request) (*caller, error)
@@ -73,12 +79,11 @@ func byIdentity(authorize func(*http.Request) (Identity, error), log *slog.Logge
 			}
 			return nil, err
 		}
-		id := sha256.Sum256(fmt.Appendf(nil, "%q %q", who.Issuer, who.Subject))
 		name := who.Name
 		if name == "" {
 			name = who.Subject
 		}
-		return &caller{id: string(id[:]), name: name, rights: who.Rights}, nil
+		return &caller{id: who.Key(), name: name, rights: who.Rights}, nil
 	}
 }
 

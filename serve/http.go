@@ -67,6 +67,11 @@ type HTTP struct {
 	// if there were no site. Nil = browsers get a page with the address for clients.
 	Site func(next http.Handler, login Login) http.Handler
 
+	// Connect returns the handler of /connect and the paths below, where callers log in at other servers. It gets GET
+	// requests that pages of other origins begin, without a check of a token. caller returns the [toolfold.Origin]'s
+	// Token of the caller with a bearer token of TokenFile; empty for other tokens. Nil = there are no such paths.
+	Connect func(caller func(token string) (string, error)) http.Handler
+
 	// Ready is called with the address once the server listens. May be nil.
 	Ready func(net.Addr)
 }
@@ -95,7 +100,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if certificates != nil {
 		limited = tls.NewListener(limited, certificates)
 	}
-	serving, handler := s.web(token, h.Sets, h.Hosts, h.Site)
+	serving, handler := s.web(token, h)
 	if s.letters != nil {
 		s.letters.drain.Store(serving.drain)
 		defer s.letters.leave()
@@ -126,14 +131,13 @@ func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	if token != "" {
 		fixed = fixedToken(sha256.Sum256([]byte(token)))
 	}
-	_, handler := s.web(fixed, nil, hosts, nil)
+	_, handler := s.web(fixed, HTTP{Hosts: hosts})
 	return handler
 }
 
 // web returns the server for /mcp, and a handler for all paths with the checks of origin and number
-// of requests. site may be nil.
-func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []string,
-	site func(http.Handler, Login) http.Handler) (*web, http.Handler) {
+// of requests. token is for the file of h.
+func (s *Server) web(token tokens, h HTTP) (*web, http.Handler) {
 	w := &web{Server: s, sessions: newSessions(s.limits.Sessions, time.Now), drain: newDrain()}
 	w.streamable = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManagerResolver(w.sessions),
@@ -145,7 +149,7 @@ func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []strin
 	mux := http.NewServeMux()
 	know := s.gate(token)
 	mux.Handle("/mcp", w.withPage(know, admit(know, s.protected, w)))
-	mux.Handle("/mcp/{set}", admit(know, s.protected, inSet(sets, w.withPage(know, w))))
+	mux.Handle("/mcp/{set}", admit(know, s.protected, inSet(h.Sets, w.withPage(know, w))))
 	mux.Handle("GET /metrics", admit(know, s.protected, unlimited(s.metrics.handler())))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -156,20 +160,27 @@ func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []strin
 		mux.HandleFunc("GET "+metadataPath, s.protected.metadata())
 		mux.HandleFunc("GET "+metadataPath+"/mcp", s.protected.metadata())
 	}
+	open := func(*http.Request) bool { return false }
+	if h.Connect != nil {
+		connect := h.Connect(func(bearer string) (string, error) { return idOf(token, bearer) })
+		mux.Handle(connectPath, connect)
+		mux.Handle(connectPath+"/", connect)
+		open = connects
+	}
 	mux.Handle(root, w.withPage(know, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
 		to.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(to, "%s serves MCP at /mcp: give that address to an MCP client. "+
 			"/healthz reports whether it runs, /readyz whether it takes requests, /metrics has figures.\n", w.name)
 	})))
 	var all http.Handler = mux
-	if site != nil {
+	if h.Site != nil {
 		login := Login{Stopping: w.drain.begun.Done()}
 		if token != nil {
 			login.Admin = func(hash [sha256.Size]byte) (string, error) { return adminOf(token, hash) }
 		}
-		all = withSite(site(mux, login), mux)
+		all = withSite(h.Site(mux, login), mux)
 	}
-	return w, s.waits.limit(sameOrigin(hosts, all))
+	return w, s.waits.limit(sameOrigin(h.Hosts, open, all))
 }
 
 // web serves /mcp in front of mcp-go's handler.

@@ -48,7 +48,7 @@ func TestSite(t *testing.T) {
 			fmt.Fprint(w, "the site")
 		})
 	}
-	_, handler := s.web(token, nil, nil, site)
+	_, handler := s.web(token, HTTP{Site: site})
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	for _, test := range []struct{ method, path, accept, origin, want string }{
@@ -87,7 +87,7 @@ func TestSite(t *testing.T) {
 			t.Errorf("the token %q is of the admin %q: %v", given, name, err)
 		}
 	}
-	s.web(nil, nil, nil, site)
+	s.web(nil, HTTP{Site: site})
 	if login.Admin != nil {
 		t.Error("a server without tokens has admins")
 	}

@@ -39,6 +39,18 @@ type tokens interface {
 // ownerOf returns the owner of a token, nil for an invalid one.
 func ownerOf(t tokens, token string) (*caller, error) { return t.of(sha256.Sum256([]byte(token))) }
 
+// idOf returns the id of the owner of a token; empty for an invalid one. t may be nil.
+func idOf(t tokens, token string) (string, error) {
+	if t == nil {
+		return "", nil
+	}
+	from, err := ownerOf(t, token)
+	if err != nil || from == nil {
+		return "", err
+	}
+	return from.id, nil
+}
+
 // adminOf returns the name of the admin's token with a hash; empty for other tokens.
 func adminOf(t tokens, hash [sha256.Size]byte) (string, error) {
 	from, err := t.of(hash)

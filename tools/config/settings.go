@@ -107,6 +107,9 @@ var Settings = append([]Setting{
 			toolfold.List{Name: "audiences", Doc: "Audiences, one of which a token must have; url unless set.", MaxItems: 20,
 				Of: toolfold.String{MinLen: 1}},
 			toolfold.List{Name: "scopes", Doc: "Scopes that a token must have.", MaxItems: 20, Of: toolfold.String{MinLen: 1}},
+			toolfold.String{Name: "clientId", Doc: "Client that this server is at the issuer, for upstreams at which each caller logs in.",
+				MinLen: 1},
+			toolfold.String{Name: "clientSecret", Doc: "Its secret, as a reference such as ${NAME} or ${keyring:NAME}.", MinLen: 1},
 		},
 	}, User},
 	{toolfold.Object{
@@ -263,6 +266,11 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 		Min: 1, Max: 10_000},
 	toolfold.Int{Name: "sessionIdleMs", Doc: "With isolate: idle time after which the process of an HTTP session ends: 600000 " +
 		"unless set.", Min: 1, Max: 86_400_000},
+	toolfold.String{
+		Name: "login", Doc: "Login that the server gets: one for everybody unless set; with caller, callers of serve --http log in as " +
+			"themselves.",
+		Enum: []string{"shared", "caller"},
+	},
 	toolfold.Bool{Name: "disabled", Doc: "Switch the server off: it is not started or offered. Its settings and accepted tools " +
 		"stay."},
 }}
@@ -354,14 +362,19 @@ type Options struct {
 	Embeddings        Embeddings                 `json:"embeddings"`
 }
 
-// HTTPLogin configures how callers over HTTP log in. Without an issuer they do not.
+// HTTPLogin configures how callers over HTTP log in. Without an issuer they have tokens, and URL is for browsers only.
 type HTTPLogin struct {
 	Issuer    string   `json:"issuer,omitempty"`
-	URL       string   `json:"url,omitempty"`       // of /mcp, for clients
+	URL       string   `json:"url,omitempty"`       // of /mcp, for clients and browsers
 	Rights    string   `json:"rights,omitempty"`    // empty = rights.yaml
 	Groups    string   `json:"groups,omitempty"`    // empty = groups
 	Audiences []string `json:"audiences,omitempty"` // empty = URL
 	Scopes    []string `json:"scopes,omitempty"`
+
+	// ClientID is this server at the issuer; empty = users cannot log in at upstreams. ClientSecret is a reference to its
+	// secret; empty = it has none.
+	ClientID     string `json:"clientId,omitempty"`
+	ClientSecret string `json:"clientSecret,omitempty"`
 }
 
 // HTTPTLS names the files of a certificate and of its key. Without them there is no TLS.
@@ -412,20 +425,21 @@ type Upstream struct {
 	MaxSessions   int `json:"maxSessions,omitempty"`
 	SessionIdleMs int `json:"sessionIdleMs,omitempty"`
 
-	Disabled bool `json:"disabled,omitempty"`
+	Login    string `json:"login,omitempty"` // empty = shared
+	Disabled bool   `json:"disabled,omitempty"`
 }
 
 // UpstreamSettings returns the declarations of an upstream's settings, in order.
 func UpstreamSettings() []toolfold.Param { return upstreamSettings.Param().Optional }
 
 // Adopt sets fields from the members of another file's entry, except those that start or reach the
-// server. It returns the names of the other members. If it returns an error for an invalid value,
+// server, or choose its login. It returns the names of the other members. If it returns an error for an invalid value,
 // it sets nothing.
 func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
 	settings := UpstreamSettings()
 	values := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		reaches := slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type"}, name)
+		reaches := slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type", "login"}, name)
 		if reaches || !slices.ContainsFunc(settings, func(p toolfold.Param) bool { return p.Name == name }) {
 			others = append(others, name)
 		} else {

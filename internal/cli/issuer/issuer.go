@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/permission"
@@ -38,6 +39,10 @@ type Options struct {
 	Groups    string   // claim with the groups of a caller; with dots for a claim within claims
 	Rights    string   // path of the file with the rights of groups
 
+	// ClientID and ClientSecret are this server as a client of the issuer, which users log in at by a browser, see
+	// [Issuer.Begin]. The secret may be empty.
+	ClientID, ClientSecret string
+
 	Families func() []*toolfold.Family // rules have to match them
 	Sets     map[string]permission.Set // existing sets, by name
 	Log      *slog.Logger
@@ -51,10 +56,10 @@ type Issuer struct {
 	pause  time.Duration
 
 	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier // nil until the issuer has answered
-	err      error                 // of the last question
-	tried    time.Time             // its end
-	asking   chan struct{}         // closed at the end of a question that is under way; nil = none is
+	answered *metadata     // nil until the issuer has answered
+	err      error         // of the last question
+	tried    time.Time     // its end
+	asking   chan struct{} // closed at the end of a question that is under way; nil = none is
 }
 
 // New returns an issuer. The error says which option is invalid. An issuer that does not answer now is logged, and asked
@@ -83,12 +88,19 @@ func open(ctx context.Context, o Options, pause time.Duration) (i *Issuer, err e
 
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
-// ready returns the verifier of tokens, once the issuer has said where its keys are.
-func (i *Issuer) ready(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+// metadata is what the issuer has said about itself.
+type metadata struct {
+	verifier *oidc.IDTokenVerifier // of access tokens
+	browsers *oidc.IDTokenVerifier // of id tokens for ClientID
+	endpoint oauth2.Endpoint
+}
+
+// ready returns the issuer's metadata, once it has answered.
+func (i *Issuer) ready(ctx context.Context) (*metadata, error) {
 	i.mu.Lock()
-	if i.verifier != nil || i.err != nil && i.asking == nil && time.Since(i.tried) < i.pause {
+	if i.answered != nil || i.err != nil && i.asking == nil && time.Since(i.tried) < i.pause {
 		defer i.mu.Unlock()
-		return i.verifier, i.err
+		return i.answered, i.err
 	}
 	if i.asking == nil {
 		i.asking = make(chan struct{})
@@ -103,19 +115,19 @@ func (i *Issuer) ready(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.verifier, i.err
+	return i.answered, i.err
 }
 
 // discover asks the issuer where its keys are, and closes answered.
 func (i *Issuer) discover(answered chan struct{}) {
-	verifier, err := i.newVerifier()
+	said, err := i.metadata()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.verifier, i.err, i.tried, i.asking = verifier, err, time.Now(), nil
+	i.answered, i.err, i.tried, i.asking = said, err, time.Now(), nil
 	close(answered)
 }
 
-func (i *Issuer) newVerifier() (*oidc.IDTokenVerifier, error) {
+func (i *Issuer) metadata() (*metadata, error) {
 	provider, err := oidc.NewProvider(i.asked, i.URL)
 	if err != nil {
 		return nil, fmt.Errorf("asking the issuer %s: %w", i.URL, err)
@@ -126,8 +138,13 @@ func (i *Issuer) newVerifier() (*oidc.IDTokenVerifier, error) {
 	if err := provider.Claims(&keys); err != nil {
 		return nil, fmt.Errorf("reading the metadata of the issuer %s: %w", i.URL, err)
 	}
-	config := &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: asymmetric} // the audience is checked below
-	return oidc.NewVerifier(i.URL, signatures{oidc.NewRemoteKeySet(i.asked, keys.URL)}, config), nil
+	set := signatures{oidc.NewRemoteKeySet(i.asked, keys.URL)}
+	access := &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: asymmetric} // Authorize checks the audience
+	return &metadata{
+		verifier: oidc.NewVerifier(i.URL, set, access),
+		browsers: oidc.NewVerifier(i.URL, set, &oidc.Config{ClientID: i.ClientID, SupportedSigningAlgs: asymmetric}),
+		endpoint: provider.Endpoint(),
+	}, nil
 }
 
 // asymmetric are the signatures that are accepted: a caller cannot make them with the issuer's public key.
@@ -146,12 +163,12 @@ func (i *Issuer) Authorize(r *http.Request) (serve.Identity, error) {
 	if len(list) > 1 || !strings.EqualFold(scheme, "Bearer") || len(raw) > maxToken || strings.Count(raw, ".") != 2 {
 		return serve.Identity{}, i.invalid("it is no bearer token that is a JWT")
 	}
-	verifier, err := i.ready(r.Context())
+	said, err := i.ready(r.Context())
 	if err != nil {
 		return serve.Identity{}, err
 	}
 	var unavailable error
-	token, err := verifier.Verify(context.WithValue(r.Context(), failure{}, &unavailable), raw)
+	token, err := said.verifier.Verify(context.WithValue(r.Context(), failure{}, &unavailable), raw)
 	switch expired := new(oidc.TokenExpiredError); {
 	case unavailable != nil:
 		return serve.Identity{}, fmt.Errorf("fetching the keys of the issuer %s: %w", i.URL, unavailable)

@@ -40,8 +40,8 @@ func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.
 		CallsPerMinute:  u.CallsPerMinute, MaxConcurrency: u.MaxConcurrency, ResultLimit: u.ResultLimit,
 		Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
 		Isolated: u.Isolate == "session", MaxSessions: u.MaxSessions, SessionIdle: time.Duration(u.SessionIdleMs) * time.Millisecond,
-		FirstList: gateway.Changes(u.FirstList),
-		Limits:    gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
+		FirstList: gateway.Changes(u.FirstList), Login: gateway.Login(u.Login),
+		Limits: gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
 	}
 }
 
@@ -50,7 +50,7 @@ func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.
 func OfUpstream(name string, u config.Upstream, workspace string) (upstream.Server, error) {
 	e := EntryOf(name, u).Fill(workspace)
 	s := OfEntry(e)
-	if s.URL != "" {
+	if s.URL != "" && !byCaller(u) {
 		s.Account = Accounts().Of(name, s.URL)
 	}
 	if e.Problem != "" {

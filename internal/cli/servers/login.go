@@ -8,14 +8,22 @@ import (
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/upstream"
 )
+
+// byCaller reports whether each caller logs in at an upstream.
+func byCaller(u config.Upstream) bool { return gateway.Login(u.Login) == gateway.CallerLogin }
 
 // ForLogin returns a server of the settings at which a user can log in.
 func ForLogin(o *settings.Options, name string) (upstream.Server, error) {
 	u := o.Upstreams[name]
 	if u.URL == "" {
 		return upstream.Server{}, env.UsageError("%s is a program: it logs in by itself", name)
+	}
+	if byCaller(u) {
+		return upstream.Server{}, env.UsageError("each caller of toolfold serve --http logs in at %s by a link (login: caller); "+
+			"there is no login for everybody", name)
 	}
 	s, err := OfUpstream(name, u, o.Files.Workspace)
 	if err == nil && s.Header.Get("Authorization") != "" {

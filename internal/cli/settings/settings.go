@@ -483,6 +483,9 @@ func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 		case (u.Command == "") == (u.URL == ""):
 			return fmt.Errorf("upstreams.%s: it takes either a command or a url", name)
 		}
+		if err := checkLogin(u); err != nil {
+			return fmt.Errorf("upstreams.%s: %w", name, err)
+		}
 	}
 	if err := checkSets(o); err != nil {
 		return err
@@ -491,8 +494,8 @@ func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 		return nil
 	}
 	login := o.HTTPLogin
-	if known := login.Issuer != ""; known != (login.URL != "") {
-		return errors.New("httpLogin: issuer and url belong together: the issuer of tokens, and the address of this server for clients")
+	if login.Issuer != "" && login.URL == "" {
+		return errors.New("httpLogin: an issuer needs url too, the address of this server for clients")
 	}
 	if (o.HTTPTLS.Cert == "") != (o.HTTPTLS.Key == "") {
 		return errors.New("httpTls: cert and key belong together")
@@ -500,6 +503,22 @@ func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 	place := serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: setsOf(o.Sets, nil)}
 	if err := place.Check(families, login.Issuer != ""); err != nil {
 		return fmt.Errorf("http: %w", err)
+	}
+	return nil
+}
+
+// checkLogin rejects an upstream at which callers cannot log in as themselves.
+func checkLogin(u config.Upstream) error {
+	if u.Login != "caller" {
+		return nil
+	}
+	if u.URL == "" {
+		return errors.New("login: callers log in at a server with a url only")
+	}
+	for name := range u.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return errors.New("login: the header Authorization would stand for every caller: remove one of the two")
+		}
 	}
 	return nil
 }

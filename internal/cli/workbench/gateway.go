@@ -35,6 +35,9 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 	if o.ManyClients || o.Joins {
 		options.Records, options.Joins = b.Records(), !o.ManyClients
 	}
+	if options.Logins, err = b.callerLogins(o); err != nil {
+		return err
+	}
 	b.gateway, err = servers.NewGateway(options)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/issuer"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/serve"
@@ -28,7 +29,15 @@ func (b *Workbench) login(ctx context.Context, o *settings.Options) (*issuer.Iss
 	if l.Rights = cmp.Or(l.Rights, "rights.yaml"); !filepath.IsAbs(l.Rights) {
 		l.Rights = filepath.Join(filepath.Dir(o.Files.Global), l.Rights)
 	}
+	var secret string
+	if l.ClientSecret != "" {
+		var err error
+		if secret, err = servers.Secret(ctx, l.ClientSecret); err != nil {
+			return nil, fmt.Errorf("httpLogin.clientSecret: %w", err)
+		}
+	}
 	i, err := issuer.New(ctx, issuer.Options{
+		ClientID: l.ClientID, ClientSecret: secret,
 		URL: l.Issuer, Resource: l.URL, Audiences: l.Audiences, Scopes: l.Scopes, Groups: cmp.Or(l.Groups, "groups"), Rights: l.Rights,
 		Families: b.RuleFamilies, Sets: o.Servable(), Log: b.log,
 	})
@@ -57,6 +66,7 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		if err != nil {
 			return nil, err
 		}
+		b.issuer = login
 		served.Authorize, served.Protected = login.Authorize, login.Protected()
 	}
 	if b.sessions != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/app/telemetry"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/issuer"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/run/audit"
@@ -62,6 +63,8 @@ type Workbench struct {
 	gateway   *gateway.Gateway             // to the other servers; nil without any
 	others    []gateway.Upstream           // these servers
 	shared    bool                         // several machines can use the store
+	logins    *gateway.CallerLogins        // of callers at these; nil = no server has such logins
+	issuer    *issuer.Issuer               // of callers over HTTP; nil before NewServer, or if they have tokens only
 	beside    bool                         // the store is another workbench's, which closes it
 	log       *slog.Logger
 	lapses    lapses

@@ -704,6 +704,13 @@ func (e Entry) Respell() Entry {
 // HasVariable reports whether a value of env or of a header has a variable that is filled in.
 func HasVariable(value string) bool { return placeholder().MatchString(braced(value)) }
 
+// IsReference reports whether a value of env or of a header is one variable or secret, and nothing else.
+func IsReference(value string) bool {
+	value = braced(value)
+	at := placeholder().FindString(value)
+	return at != "" && at == value
+}
+
 // braced replaces a whole value $NAME of env or of a header by ${NAME}. In other places $NAME is
 // left to the program; in arguments, shells fill it in.
 func braced(value string) string {
