@@ -3,10 +3,12 @@
 package cli
 
 import (
+	"bufio"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -122,6 +124,50 @@ func newTenants(t *testing.T) *tenants {
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// revoke makes the tokens of a user invalid.
+func (s *tenants) revoke(user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.users, func(_, of string) bool { return of == user })
+}
+
+// callWithPage calls a tool in a session of 2025-11-25. It agrees to open a page, opens it, and returns the result.
+func callWithPage(t *testing.T, h *mcptest.HTTP, token, name string, open func(page string)) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":{}}}`, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Authorization": "Bearer " + token, "Mcp-Session-Id": h.Session} {
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Mode, URL string }
+		}
+		data, _ := strings.CutPrefix(lines.Text(), "data: ")
+		switch err := json.Unmarshal([]byte(data), &m); {
+		case err != nil:
+		case m.Method == "elicitation/create" && m.Params.Mode == "url":
+			h.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, m.ID), "Authorization", "Bearer "+token)
+			open(m.Params.URL)
+		case string(m.ID) == "7":
+			return data
+		}
+	}
+	t.Fatal("the call has no result")
+	return ""
 }
 
 // visitor is the browser of a user of tenants.
@@ -283,18 +329,17 @@ func TestCallersLogIn(t *testing.T) {
 		question.Result.RequestState, key), shows), "user bob")
 	expect(call("me", "team_whoami"), "user ada")
 
-	upstream.mu.Lock()
-	for token, user := range upstream.users {
-		if user == "ada" {
-			delete(upstream.users, token)
-		}
-	}
-	upstream.mu.Unlock()
+	upstream.revoke("ada")
 	again := call("me", "team_whoami")
 	expect(again, "LOGIN_REQUIRED")
 	expect(call("agent", "team_whoami"), "user bob")
 	ada.logIn(linkIn(again), tokens["me"])
 	expect(call("me", "team_whoami"), "user ada")
+
+	upstream.revoke("ada")
+	older := mcptest.To(t, base+"/mcp")
+	older.Post(strings.Replace(mcptest.Initialize, `"capabilities":{}`, `"capabilities":`+shows, 1), "Authorization", "Bearer "+tokens["me"])
+	expect(callWithPage(t, older, tokens["me"], "team_whoami", func(page string) { ada.logIn(linkIn(page), tokens["me"]) }), "user ada")
 
 	out, _ := m.command(t, "upstream", "login", "team").CombinedOutput()
 	expect(string(out), "each caller of toolfold serve --http logs in at team by a link")
