@@ -66,6 +66,9 @@ type Upstream struct {
 	// gets calls of callers who have logged in only.
 	Login Login
 
+	// Client is this program at the server's authorization server, with [CallerLogin].
+	Client upstream.KnownClient
+
 	// Isolated gives the server a process that other sessions do not share. If calls come from several
 	// clients (see [Options.OneClient]), each client session gets its own process, which
 	// [Gateway.SessionEnded] ends. Callers without a session get one for each bearer token. Such calls

@@ -167,11 +167,29 @@ func (l CallerLogins) opens(e callerEntry, secret string) bool {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
+// KnownClient is a client that an authorization server knows already.
+type KnownClient struct {
+	ID     string                                    // empty = a client is registered
+	Secret func(ctx context.Context) (string, error) // nil = it has none
+}
+
+// registration returns the client with its secret.
+func (k KnownClient) registration(ctx context.Context) (r registration, err error) {
+	if r.ID = k.ID; k.Secret == nil {
+		return r, nil
+	}
+	if r.Secret, err = k.Secret(ctx); err != nil {
+		return r, fmt.Errorf("reading the secret of its client: %w", err)
+	}
+	return r, nil
+}
+
 // Browser is the browser of a caller who logs in.
 type Browser struct {
 	Secret string // in a cookie of it; it has to come back with it
 	State  string // of the login, random
 	Back   string // address to which the authorization server leads it
+	Client KnownClient
 }
 
 // Begin begins the login of a ticket, whose caller has proven who they are, and returns the address for the
@@ -180,8 +198,14 @@ func (l CallerLogins) Begin(ctx context.Context, s Server, secret string, b Brow
 	if s, err = s.Expand(ctx); err != nil {
 		return "", err
 	}
-	begun, address, err := authorize(ctx, newLoginClient(), s, authorizationOptions{State: b.State, Redirect: b.Back})
+	known, err := b.Client.registration(ctx)
+	if err != nil {
+		return "", err
+	}
+	begun, address, err := authorize(ctx, newLoginClient(), s, authorizationOptions{State: b.State, Redirect: b.Back, Known: known})
 	switch {
+	case errors.Is(err, errUnknownClient), errors.Is(err, errRegistration):
+		return "", fmt.Errorf("%w: register toolfold there with the redirect URI %s, and set clientId of %s", err, b.Back, s.Name)
 	case errors.Is(err, ErrNoLogin):
 		return "", fmt.Errorf("%w: remove login from its settings", err)
 	case err != nil:

@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -98,6 +99,36 @@ func TestCallerLogsIn(t *testing.T) {
 	ada.Header = http.Header{"Authorization": {"Bearer shared"}}
 	if _, err := upstream.List(t.Context(), ada, "1"); err == nil || !strings.Contains(err.Error(), "remove it") {
 		t.Errorf("with a header for everybody: %v", err)
+	}
+}
+
+// A login uses the client that the authorization server knows.
+func TestKnownClient(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	l := callers(i)
+	s := upstream.Server{Name: "files", URL: i.URL + "/mcp"}
+	ticket, err := l.Ticket(t.Context(), "ada", s.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := errors.New("no keyring")
+	b := upstream.Browser{Secret: "cookie", State: "state", Back: "https://tools.example/connect/callback/files"}
+	b.Client = upstream.KnownClient{ID: "known", Secret: func(context.Context) (string, error) { return "", lost }}
+	if _, err := l.Begin(t.Context(), s, ticket, b); !errors.Is(err, lost) {
+		t.Errorf("without its secret: %v", err)
+	}
+	b.Client.Secret = func(context.Context) (string, error) { return "password", nil }
+	address, err := l.Begin(t.Context(), s, ticket, b)
+	if err != nil || !strings.Contains(address, "client_id=known") {
+		t.Fatalf("%s, %v", address, err)
+	}
+	if err := l.End(t.Context(), s, "ada", "cookie", agree(t, address)); err != nil {
+		t.Error(err)
+	}
+	raw, err := l.Vault.Read(t.Context(), "ada", s.Name)
+	if err != nil || !strings.Contains(string(raw), `"id":"known","secret":"password"`) {
+		t.Errorf("%s, %v", raw, err)
 	}
 }
 

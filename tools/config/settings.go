@@ -271,6 +271,8 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 			"themselves.",
 		Enum: []string{"shared", "caller"},
 	},
+	toolfold.String{Name: "clientId", Doc: "With login caller: client at its authorization server; registered unless set.", MinLen: 1},
+	toolfold.String{Name: "clientSecret", Doc: "Secret of that client, as a reference such as ${NAME} or ${keyring:NAME}.", MinLen: 1},
 	toolfold.Bool{Name: "disabled", Doc: "Switch the server off: it is not started or offered. Its settings and accepted tools " +
 		"stay."},
 }}
@@ -425,8 +427,13 @@ type Upstream struct {
 	MaxSessions   int `json:"maxSessions,omitempty"`
 	SessionIdleMs int `json:"sessionIdleMs,omitempty"`
 
-	Login    string `json:"login,omitempty"` // empty = shared
-	Disabled bool   `json:"disabled,omitempty"`
+	Login string `json:"login,omitempty"` // empty = shared
+	// ClientID is a client at the server's authorization server; empty = one is registered. ClientSecret is a reference to
+	// its secret; empty = it has none.
+	ClientID     string `json:"clientId,omitempty"`
+	ClientSecret string `json:"clientSecret,omitempty"`
+
+	Disabled bool `json:"disabled,omitempty"`
 }
 
 // UpstreamSettings returns the declarations of an upstream's settings, in order.
@@ -439,7 +446,7 @@ func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
 	settings := UpstreamSettings()
 	values := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		reaches := slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type", "login"}, name)
+		reaches := slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type", "login", "clientId", "clientSecret"}, name)
 		if reaches || !slices.ContainsFunc(settings, func(p toolfold.Param) bool { return p.Name == name }) {
 			others = append(others, name)
 		} else {

@@ -197,7 +197,8 @@ func (p *pages) proven(w http.ResponseWriter, r *http.Request) {
 
 // toServer leads the browser of a proven caller to the authorization server of an upstream.
 func (p *pages) toServer(w http.ResponseWriter, r *http.Request, server *gateway.Upstream, ticket string) {
-	b := upstream.Browser{Secret: rand.Text(), State: rand.Text(), Back: p.Base + Path + "/callback/" + server.Name}
+	b := upstream.Browser{Secret: rand.Text(), State: rand.Text(), Back: p.Base + Path + "/callback/" + server.Name,
+		Client: server.Client}
 	caller, err := p.Logins.Caller(r.Context(), server.Name, ticket)
 	var address string
 	if err == nil {

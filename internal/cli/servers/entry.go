@@ -40,9 +40,18 @@ func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.
 		CallsPerMinute:  u.CallsPerMinute, MaxConcurrency: u.MaxConcurrency, ResultLimit: u.ResultLimit,
 		Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
 		Isolated: u.Isolate == "session", MaxSessions: u.MaxSessions, SessionIdle: time.Duration(u.SessionIdleMs) * time.Millisecond,
-		FirstList: gateway.Changes(u.FirstList), Login: gateway.Login(u.Login),
+		FirstList: gateway.Changes(u.FirstList), Login: gateway.Login(u.Login), Client: clientOf(u),
 		Limits: gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
 	}
+}
+
+// clientOf returns the client of an upstream at which callers log in. Its secret is read for each login.
+func clientOf(u config.Upstream) upstream.KnownClient {
+	k := upstream.KnownClient{ID: u.ClientID}
+	if u.ClientSecret != "" {
+		k.Secret = func(ctx context.Context) (string, error) { return Secret(ctx, u.ClientSecret) }
+	}
+	return k
 }
 
 // OfUpstream returns how an upstream is started or reached, with its variables filled in. The error

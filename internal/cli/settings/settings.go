@@ -509,8 +509,13 @@ func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 
 // checkLogin rejects an upstream at which callers cannot log in as themselves.
 func checkLogin(u config.Upstream) error {
-	if u.Login != "caller" {
+	switch {
+	case u.Login != "caller" && (u.ClientID != "" || u.ClientSecret != ""):
+		return errors.New("clientId and clientSecret go with login caller; upstream login takes --client-id")
+	case u.Login != "caller":
 		return nil
+	case u.ClientSecret != "" && (u.ClientID == "" || !hosts.IsReference(u.ClientSecret)):
+		return errors.New("clientSecret goes with clientId, and is a reference such as ${NAME} or ${keyring:NAME}")
 	}
 	if u.URL == "" {
 		return errors.New("login: callers log in at a server with a url only")

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,5 +45,30 @@ func TestEnums(t *testing.T) {
 	}
 	if diff := cmp.Diff(tiers, allowed["tier"]); diff != "" {
 		t.Errorf("tier: %s", diff)
+	}
+}
+
+// Settings of an upstream that would give it a shared login beside those of its callers are rejected.
+func TestLoginOfCallers(t *testing.T) {
+	t.Parallel()
+	const url = "https://tracker.example.com/mcp"
+	tests := map[string]struct {
+		u    config.Upstream
+		want string
+	}{
+		"good":                {config.Upstream{URL: url, Login: "caller", Headers: map[string]string{"X-Team": "a"}}, ""},
+		"shared":              {config.Upstream{URL: url, Login: "shared", Headers: map[string]string{"Authorization": "Bearer a"}}, ""},
+		"a known client":      {config.Upstream{URL: url, Login: "caller", ClientID: "a", ClientSecret: "${A}"}, ""},
+		"a program":           {config.Upstream{Command: "a", Login: "caller"}, "with a url only"},
+		"a header":            {config.Upstream{URL: url, Login: "caller", Headers: map[string]string{"authorization": "a"}}, "every caller"},
+		"a client for nobody": {config.Upstream{URL: url, ClientID: "a"}, "go with login caller"},
+		"a secret":            {config.Upstream{URL: url, Login: "caller", ClientID: "a", ClientSecret: "hunter2"}, "is a reference"},
+		"a secret alone":      {config.Upstream{URL: url, Login: "caller", ClientSecret: "${A}"}, "goes with clientId"},
+	}
+	for name, test := range tests {
+		err := checkLogin(test.u)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
 	}
 }
