@@ -199,7 +199,7 @@ func (l *letters) run() {
 
 // receive removes the letters that are done, handles other ones, and returns their ids.
 func (l *letters) receive(done []string) (received []string, err error) {
-	ctx, end := context.WithTimeout(l.life, sharedWithin)
+	ctx, end := context.WithTimeout(l.life, 2*sharedWithin) // for long letters
 	defer end()
 	list, err := l.store.Receive(ctx, l.calls.process, done)
 	if err != nil {
@@ -309,7 +309,7 @@ func (l *letters) send(ctx context.Context, to, name string, m passed) error {
 	if err != nil {
 		return fmt.Errorf("encoding a letter: %w", err)
 	}
-	ctx, done := context.WithTimeout(ctx, sharedWithin)
+	ctx, done := context.WithTimeout(ctx, sharedWithin+time.Duration(len(text)>>20)*time.Second) // a long one takes long to store
 	defer done()
 	return l.store.Send(ctx, to, Letter{ID: m.letterID(name), Message: text})
 }

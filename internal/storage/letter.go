@@ -11,6 +11,7 @@ const (
 	attendTime      = 10 * time.Second // after a server was last seen, it counts as ended
 	letterTime      = time.Minute      // for a server to receive a letter
 	maxReceived     = 32               // letters that Receive returns at once
+	maxReceivedSize = 8 << 20          // bytes of all of them except the last one
 	trimLettersEach = time.Minute      // between two removals by one process
 )
 
@@ -82,6 +83,8 @@ func (l Letters) Receive(ctx context.Context, server string, done []string) ([]L
 			return nil, err
 		}
 	}
-	return all(ctx, l.db.reader(), sqlf(`SELECT id, message FROM letters WHERE server = ? ORDER BY at, id LIMIT ?`, server, maxReceived),
+	return all(ctx, l.db.reader(), sqlf(`SELECT id, message FROM (SELECT id, message, at, sum(length(message)) OVER (ORDER BY at, id)
+		- length(message) AS earlier FROM letters WHERE server = ?) AS l WHERE earlier < ? ORDER BY at, id LIMIT ?`,
+		server, maxReceivedSize, maxReceived),
 		into(func(l *Letter) []any { return []any{&l.ID, &l.Message} }))
 }

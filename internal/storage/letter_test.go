@@ -57,6 +57,14 @@ func TestLetters(t *testing.T) {
 		receive("b-", []string{"x a", "x b"})
 		receive("c-", nil, Letter{"x a", []byte(`"c"`)})
 
+		large := make([]byte, maxReceivedSize/2)
+		for _, id := range []string{"w 1", "w 2", "w 3"} {
+			check(l.Send(t.Context(), "b-", Letter{id, large}))
+		}
+		receive("b-", nil, Letter{"w 1", large}, Letter{"w 2", large})
+		receive("b-", []string{"w 1", "w 2"}, Letter{"w 3", large})
+		receive("b-", []string{"w 3"})
+
 		for n := range maxReceived + 1 {
 			check(l.Send(t.Context(), "b-", Letter{fmt.Sprintf("y %d", n), []byte("{}")}))
 		}

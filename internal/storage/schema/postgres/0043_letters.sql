@@ -15,3 +15,6 @@ CREATE UNLOGGED TABLE letters (
     at      bigint NOT NULL,           -- microseconds since 1970, by the clock of the database
     PRIMARY KEY (server, id)
 );
+
+-- They live for moments: compressing them would take longer than writing them.
+ALTER TABLE letters ALTER COLUMN message SET STORAGE EXTERNAL;
