@@ -24,6 +24,7 @@ type Identity struct {
 	Subject string           // the caller; must not be empty
 	Name    string           // for people, such as in logs; empty = Subject
 	Rights  *toolfold.Rights // what the caller may see and call, within what the server offers; nil = all of it
+	Expires time.Time        // end of the credentials of the request; zero = unknown
 }
 
 // Key is the [toolfold.Origin]'s Token of the caller's calls.
@@ -83,7 +84,11 @@ func byIdentity(authorize func(*http.Request) (Identity, error), log *slog.Logge
 		if name == "" {
 			name = who.Subject
 		}
-		return &caller{id: who.Key(), name: name, rights: who.Rights}, nil
+		from := &caller{id: who.Key(), name: name, rights: who.Rights}
+		if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+			from.bearer = callctx.NewBearer(strings.TrimSpace(token), who.Expires)
+		}
+		return from, nil
 	}
 }
 
@@ -109,7 +114,7 @@ func admit(know gate, resource *ProtectedResource, next http.Handler) http.Handl
 			refuseCaller(w, r, resource, err)
 			return
 		}
-		ctx := callctx.With(r.Context(), from)
+		ctx := callctx.With(callctx.With(r.Context(), from), from.bearer)
 		if r.Method == http.MethodGet || r.Header.Get(mcp.HeaderMethod) == string(mcp.MethodSubscriptionsListen) {
 			var end context.CancelFunc
 			ctx, end = context.WithCancel(ctx)

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
@@ -279,4 +281,43 @@ func TestAuthorizePanics(t *testing.T) {
 	if refused := send(http.MethodPost, "", mcptest.Initialize); refused.StatusCode != http.StatusServiceUnavailable {
 		t.Error(refused.Status)
 	}
+}
+
+// A call has the access token of its request, and no other.
+func TestBearerOfCall(t *testing.T) {
+	t.Parallel()
+	ends := time.Now().Add(time.Minute)
+	action := &toolfold.Action{Name: "token", Summary: "Answer.", Effect: toolfold.Reads, Example: `{}`, Run: toolfold.Method(bearers.Token)}
+	family, err := toolfold.Mount(toolfold.Family{Name: "who", Summary: "Callers", Actions: []*toolfold.Action{action}},
+		func(context.Context) (bearers, error) { return bearers{}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := serve.New(serve.Options{Families: []*toolfold.Family{family}, Authorize: func(*http.Request) (serve.Identity, error) {
+		return serve.Identity{Subject: "ada", Expires: ends}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := mcptest.ConnectTo(t, s.Handler(""))
+	for header, want := range map[string]string{
+		"Bearer one": "one " + ends.Format(time.RFC3339Nano), "bearer  two": "two " + ends.Format(time.RFC3339Nano), "Basic three": " ",
+	} {
+		answer, _ := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who.token","arguments":{},`+mcptest.ModernMeta+`}}`,
+			"Authorization", header, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "who.token")
+		if !strings.Contains(answer, `\"caller\":\"`+want) {
+			t.Errorf("%s: %s", header, answer)
+		}
+	}
+}
+
+// bearers answers with the access token of its caller.
+type bearers struct{}
+
+func (bearers) Token(ctx context.Context, _ whoIn) (whoOut, error) {
+	b := callctx.Of[callctx.Bearer](ctx)
+	if b.Reveal() == "" {
+		return whoOut{" "}, nil
+	}
+	return whoOut{b.Reveal() + " " + b.Expires().Format(time.RFC3339Nano)}, nil
 }

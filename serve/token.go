@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/system/reread"
 	"github.com/toolfold/toolfold/permission"
 )
@@ -20,6 +21,8 @@ type caller struct {
 	rights *toolfold.Rights // nil = all that the server offers
 	sets   []string         // sets that it is limited to; nil = no limit
 	admin  bool             // it may log in to the site
+
+	bearer callctx.Bearer // access token of an [Identity]
 }
 
 // at returns the caller at the address of a set: its rights are limited to the set.

@@ -226,7 +226,7 @@ func (i *Issuer) identity(token *oidc.IDToken) (serve.Identity, error) {
 			break
 		}
 	}
-	return serve.Identity{Issuer: token.Issuer, Subject: token.Subject, Name: name, Rights: rights}, nil
+	return serve.Identity{Issuer: token.Issuer, Subject: token.Subject, Name: name, Rights: rights, Expires: token.Expiry}, nil
 }
 
 // lookup returns a claim, or a claim within claims whose name has dots between. It is nil if there is none.

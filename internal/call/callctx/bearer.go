@@ -1,0 +1,32 @@
+package callctx
+
+import (
+	"fmt"
+	"time"
+)
+
+// Bearer is the access token with which the caller of a request logged in. It is for exchange at an authorization
+// server only: its content is not printed, logged or marshalled. The zero Bearer is no token.
+type Bearer struct {
+	reveal  func() string // fmt prints the members of a value in a context, and of a func only its address
+	expires time.Time
+}
+
+// NewBearer returns an access token. A zero time means that its end is unknown.
+func NewBearer(token string, expires time.Time) Bearer {
+	return Bearer{func() string { return token }, expires}
+}
+
+// Reveal returns the token; empty if there is none.
+func (b Bearer) Reveal() string {
+	if b.reveal == nil {
+		return ""
+	}
+	return b.reveal()
+}
+
+// Expires returns the end of the token; zero if it is unknown.
+func (b Bearer) Expires() time.Time { return b.expires }
+
+// Format implements [fmt.Formatter]. It writes no token.
+func (b Bearer) Format(to fmt.State, _ rune) { fmt.Fprint(to, "(an access token)") }
