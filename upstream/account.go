@@ -13,11 +13,12 @@ import (
 
 // Account is a login at a server, by OAuth 2.1: an access token that is renewed before it expires. All
 // processes with the login share it through its store: the file of [Accounts], or the [Vault] of
-// [CallerLogins]. It is safe for concurrent use.
+// [CallerLogins]. That of [Exchange.Account] is stored nowhere. It is safe for concurrent use.
 type Account struct {
-	logins loginStore
-	url    string // of the server that the token is for
-	now    func() time.Time
+	exchanged *exchanged // the tokens of a caller; nil = the login is in a store
+	logins    loginStore
+	url       string // of the server that the token is for
+	now       func() time.Time
 
 	// strict refuses requests without a login, or with an Authorization header of the settings: the server
 	// must not take a caller for somebody else. A login that is over is removed from the store.
@@ -101,6 +102,9 @@ func (a *Account) fresh(refused string) bool {
 // token returns the access token, or an empty string if there is no login. It renews a token that is
 // about to expire or equals refused. Concurrent callers wait for one renewal.
 func (a *Account) token(ctx context.Context, refused string) (string, error) {
+	if a.exchanged != nil {
+		return a.exchanged.token(ctx, refused)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.fresh(refused) {
@@ -141,6 +145,28 @@ func (a *Account) token(ctx context.Context, refused string) (string, error) {
 
 // over explains that there was a login.
 const over = ", as the last one is over"
+
+// first returns the error of a login that is missing or refused, with the reason.
+func (a *Account) first(why string) error {
+	if a.exchanged != nil {
+		return errors.New("it refuses the token for which your access token was exchanged: are audience and scopes of exchange right?")
+	}
+	return a.logins.first(why)
+}
+
+// scoped explains how to get a login with another scope.
+func (a *Account) scoped(scope string) string {
+	if a.exchanged != nil {
+		return fmt.Sprintf("exchange.scopes has to ask for %q", scope)
+	}
+	return a.logins.scoped(scope)
+}
+
+// Ready gets the token for requests of ctx. Its error is for the caller of ctx.
+func (a *Account) Ready(ctx context.Context) error {
+	_, err := a.token(ctx, "")
+	return err
+}
 
 // renew exchanges the refresh token.
 func (a *Account) renew(ctx context.Context) error {
@@ -189,7 +215,7 @@ func (a *Account) authorize(r *http.Request, send func(*http.Request) (*http.Res
 			return nil, err
 		}
 		if token == "" && a.strict {
-			return nil, a.logins.first("")
+			return nil, a.first("")
 		}
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
@@ -201,9 +227,9 @@ func (a *Account) authorize(r *http.Request, send func(*http.Request) (*http.Res
 		_ = response.Body.Close()
 		switch {
 		case token == "":
-			return nil, a.logins.first("")
+			return nil, a.first("")
 		case refused != "":
-			return nil, a.logins.first(", as it refuses the present one")
+			return nil, a.first(", as it refuses the present one")
 		case r.Body != nil && r.GetBody == nil:
 			return nil, errors.New("the login was renewed, and the request cannot be sent again")
 		case r.Body != nil:

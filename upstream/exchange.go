@@ -61,8 +61,12 @@ func isLoopback(host string) bool { return host == "localhost" || host == "127.0
 var ErrNoBearer = errors.New("your access token is exchanged for one of this server, and you called without one: log in at the issuer of " +
 	"httpLogin (tokens of the token file cannot be exchanged)")
 
-// Exchanged are the tokens of one caller at one server. They are in memory only. It is safe for concurrent use.
-type Exchanged struct {
+// Account returns the account of one caller at a server. It sends nothing without a token of that caller, which the
+// context of a request has as [callctx.Bearer].
+func (e Exchange) Account() *Account { return &Account{exchanged: newExchanged(e), strict: true} }
+
+// exchanged are the tokens of one caller at one server. They are in memory only.
+type exchanged struct {
 	exchange Exchange
 	client   *http.Client
 	now      func() time.Time
@@ -80,18 +84,15 @@ type exchangedToken struct {
 	err   error
 }
 
-// NewExchanged returns the tokens of one caller. It asks nothing yet.
-func NewExchanged(e Exchange) *Exchanged {
-	client := &http.Client{
-		Timeout:       30 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token stays at TokenURL
-	}
-	return &Exchanged{exchange: e, client: client, now: time.Now, tokens: map[[sha256.Size]byte]*exchangedToken{}}
+func newExchanged(e Exchange) *exchanged {
+	client := newLoginClient()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token stays at TokenURL
+	return &exchanged{exchange: e, client: client, now: time.Now, tokens: map[[sha256.Size]byte]*exchangedToken{}}
 }
 
-// Token returns the token for the access token of the caller in ctx, and exchanges it if needed. A token equal to refused
+// token returns the token for the access token of the caller in ctx, and exchanges it if needed. A token equal to refused
 // is exchanged anew. Calls with the same token wait for one exchange. An error is for the caller.
-func (x *Exchanged) Token(ctx context.Context, refused string) (string, error) {
+func (x *exchanged) token(ctx context.Context, refused string) (string, error) {
 	bearer := callctx.Of[callctx.Bearer](ctx)
 	if bearer.Reveal() == "" {
 		return x.last(refused)
@@ -115,7 +116,7 @@ func (x *Exchanged) Token(ctx context.Context, refused string) (string, error) {
 }
 
 // last returns the latest token, for a request outside of a call.
-func (x *Exchanged) last(refused string) (string, error) {
+func (x *exchanged) last(refused string) (string, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.latest == nil || x.latest.over(x.now()) || x.latest.token == refused {
@@ -140,7 +141,7 @@ func (t *exchangedToken) over(now time.Time) bool {
 }
 
 // fill exchanges a token.
-func (x *Exchanged) fill(ctx context.Context, entry *exchangedToken, bearer callctx.Bearer) {
+func (x *exchanged) fill(ctx context.Context, entry *exchangedToken, bearer callctx.Bearer) {
 	issued := x.now()
 	token, err := x.request(context.WithValue(ctx, oauth2.HTTPClient, x.client), bearer.Reveal())
 	x.mu.Lock()
@@ -158,7 +159,7 @@ func (x *Exchanged) fill(ctx context.Context, entry *exchangedToken, bearer call
 }
 
 // request asks the authorization server for a token. Its errors quote no token.
-func (x *Exchanged) request(ctx context.Context, subject string) (*oauth2.Token, error) {
+func (x *exchanged) request(ctx context.Context, subject string) (*oauth2.Token, error) {
 	token, err := x.exchange.config(subject).Token(ctx)
 	var refused *oauth2.RetrieveError
 	switch {

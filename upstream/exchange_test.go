@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -62,9 +63,9 @@ func as(ctx context.Context, token string, expires time.Time) context.Context {
 	return callctx.With(ctx, callctx.NewBearer(token, expires))
 }
 
-func expectToken(t *testing.T, x *Exchanged, ctx context.Context, refused, want string) {
+func expectToken(t *testing.T, x *exchanged, ctx context.Context, refused, want string) {
 	t.Helper()
-	if token, err := x.Token(ctx, refused); err != nil || token != want {
+	if token, err := x.token(ctx, refused); err != nil || token != want {
 		t.Errorf("the token is %q, %v, not %s", token, err, want)
 	}
 }
@@ -74,11 +75,11 @@ func expectToken(t *testing.T, x *Exchanged, ctx context.Context, refused, want 
 func TestExchangedUntil(t *testing.T) {
 	t.Parallel()
 	_, url := startExchanger(t, time.Hour)
-	x := NewExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"})
+	x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"})
 	now := time.Now()
 	x.now = func() time.Time { return now }
 	long, short := as(t.Context(), "long", now.Add(24*time.Hour)), as(t.Context(), "short", now.Add(2*time.Minute))
-	if _, err := x.Token(t.Context(), ""); !errors.Is(err, ErrNoBearer) {
+	if _, err := x.token(t.Context(), ""); !errors.Is(err, ErrNoBearer) {
 		t.Error(err)
 	}
 	expectToken(t, x, long, "", "long-1")
@@ -96,7 +97,7 @@ func TestExchangedUntil(t *testing.T) {
 	if len(x.tokens) != 1 {
 		t.Errorf("%d tokens are in memory", len(x.tokens))
 	}
-	if _, err := x.Token(t.Context(), "long-5"); !errors.Is(err, ErrNoBearer) {
+	if _, err := x.token(t.Context(), "long-5"); !errors.Is(err, ErrNoBearer) {
 		t.Error(err)
 	}
 }
@@ -112,10 +113,10 @@ func TestExchangedOnce(t *testing.T) {
 		<-goOn
 		return answer(subject, n)
 	}
-	x := NewExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"})
+	x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"})
 	ctx, leave := context.WithCancel(as(t.Context(), "ada", time.Now().Add(time.Hour)))
 	left := make(chan error, 1)
-	go func() { _, err := x.Token(ctx, ""); left <- err }()
+	go func() { _, err := x.token(ctx, ""); left <- err }()
 	<-begun
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
@@ -161,7 +162,7 @@ func TestExchangeForms(t *testing.T) {
 		if err := test.exchange.Check(); err != nil {
 			t.Error(err)
 		}
-		expectToken(t, NewExchanged(test.exchange), as(t.Context(), "ada", time.Time{}), "", "ada-1")
+		expectToken(t, newExchanged(test.exchange), as(t.Context(), "ada", time.Time{}), "", "ada-1")
 		if diff := cmp.Diff(test.form, e.form); diff != "" || e.basic != test.basic {
 			t.Errorf("%q: %s", e.basic, diff)
 		}
@@ -188,9 +189,9 @@ func TestExchangeRefused(t *testing.T) {
 		e, url := startExchanger(t, time.Hour)
 		good := e.answer
 		e.status, e.answer = test.status, func(subject string, _ int64) string { return strings.ReplaceAll(test.answer, "SUBJECT", subject) }
-		x := NewExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "secret"})
+		x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "secret"})
 		ctx := as(t.Context(), "subject-token", time.Time{})
-		token, err := x.Token(ctx, "")
+		token, err := x.token(ctx, "")
 		if token != "" || err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "subject-token") ||
 			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %q, %v", test.answer, token, err)
@@ -213,5 +214,51 @@ func TestExchangeCheck(t *testing.T) {
 		if err := e.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", e, err)
 		}
+	}
+}
+
+// Requests go out with the token of their own caller. A server that refuses a token gets one more, and then the caller is
+// told; a header of the settings, and a request without a caller, are not sent.
+func TestExchangeAuthorizes(t *testing.T) {
+	t.Parallel()
+	_, url := startExchanger(t, time.Hour)
+	a := Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"}.Account()
+	var sent []string
+	send := func(good string) func(*http.Request) (*http.Response, error) {
+		return func(r *http.Request) (*http.Response, error) {
+			sent = append(sent, r.Header.Get("Authorization"))
+			status := http.StatusUnauthorized
+			if r.Header.Get("Authorization") == "Bearer "+good {
+				status = http.StatusOK
+			}
+			return &http.Response{StatusCode: status, Body: http.NoBody}, nil
+		}
+	}
+	request := func(ctx context.Context) *http.Request {
+		return httptest.NewRequestWithContext(ctx, http.MethodPost, "https://example.com/mcp", strings.NewReader("{}"))
+	}
+	ada := as(t.Context(), "ada", time.Now().Add(time.Hour))
+	again := request(ada)
+	again.Body, again.GetBody = http.NoBody, func() (io.ReadCloser, error) { return http.NoBody, nil }
+	if _, err := a.authorize(again, send("ada-2")); err != nil {
+		t.Error(err)
+	}
+	never := again.Clone(ada)
+	never.Header = http.Header{}
+	if _, err := a.authorize(never, send("never")); err == nil || !strings.HasPrefix(err.Error(), "it refuses the token for which") ||
+		errors.Is(err, ErrLogin) {
+		t.Error(err)
+	}
+	headed := request(ada)
+	headed.Header.Set("Authorization", "Bearer everybody")
+	if _, err := a.authorize(headed, send("everybody")); err == nil {
+		t.Error("a header for everybody is sent")
+	}
+	other := Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"}.Account()
+	if _, err := other.authorize(request(t.Context()), send("")); !errors.Is(err, ErrNoBearer) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"Bearer ada-1", "Bearer ada-2", "Bearer ada-2", "Bearer ada-3"}, sent); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -490,7 +490,7 @@ func (r *remote) lacksScope(response *http.Response) string {
 		case r.server.Account == nil || r.server.Header.Get("Authorization") != "":
 			return fmt.Sprintf("it answered 403 Forbidden: its header Authorization needs the scope %q", scope)
 		default:
-			return "it answered 403 Forbidden: the login lacks a scope: " + r.server.Account.logins.scoped(scope)
+			return "it answered 403 Forbidden: the login lacks a scope: " + r.server.Account.scoped(scope)
 		}
 	}
 	return ""
