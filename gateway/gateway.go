@@ -69,6 +69,9 @@ type Upstream struct {
 	// Client is this program at the server's authorization server, with [CallerLogin].
 	Client upstream.KnownClient
 
+	// Exchange is how the access token of a caller becomes one of the server, with [ExchangeLogin].
+	Exchange upstream.Exchange
+
 	// Isolated gives the server a process that other sessions do not share. If calls come from several
 	// clients (see [Options.OneClient]), each client session gets its own process, which
 	// [Gateway.SessionEnded] ends. Callers without a session get one for each bearer token. Such calls
@@ -225,8 +228,14 @@ func New(o Options) (*Gateway, error) {
 		u.Changes = cmp.Or(u.Changes, Hold)
 		u.Timeout, u.MaxConcurrency = cmp.Or(u.Timeout, DefaultTimeout), cmp.Or(u.MaxConcurrency, DefaultConcurrency)
 		u.QuestionTimeout = cmp.Or(u.QuestionTimeout, DefaultQuestionTimeout)
-		if u.Login == CallerLogin {
-			u.MaxSessions, u.Problem = cmp.Or(u.MaxSessions, DefaultCallers), cmp.Or(u.Problem, o.Logins.problem())
+		if u.Login.byCaller() {
+			u.MaxSessions = cmp.Or(u.MaxSessions, DefaultCallers)
+		}
+		switch {
+		case u.Login == CallerLogin:
+			u.Problem = cmp.Or(u.Problem, o.Logins.problem())
+		case u.Login == ExchangeLogin && o.OneClient:
+			u.Problem = cmp.Or(u.Problem, noCallers)
 		}
 		u.MaxSessions, u.SessionIdle = cmp.Or(u.MaxSessions, DefaultSessions), cmp.Or(u.SessionIdle, DefaultSessionIdle)
 		u.Limits = u.Limits.orDefault()
@@ -416,7 +425,7 @@ func (g *Gateway) Unasked() (names []string) {
 
 // learns reports whether the server can be asked for its first list now.
 func (l *link) learns() bool {
-	return !l.hasTools() && l.Problem == "" && !l.isOff() && l.Login != CallerLogin
+	return !l.hasTools() && l.Problem == "" && !l.isOff() && !l.Login.byCaller()
 }
 
 // Unknown names the servers that have never listed their tools, except those with a
@@ -445,6 +454,8 @@ func (g *Gateway) Absent() map[string]string {
 			all[l.Name] = "no tool of it is offered"
 		case l.isLearning():
 			all[l.Name] = starting
+		case l.exchange != nil:
+			all[l.Name] = "it lists its tools once a user who logs in at the issuer of httpLogin calls"
 		default:
 			all[l.Name] = unlisted
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -31,7 +32,8 @@ type sessionPool struct {
 	name     string
 	limit    int           // of concurrent sessions
 	idle     time.Duration // time without a call after which a session ends
-	byCaller bool          // callers log in
+	byCaller bool          // callers have logins of their own
+	exchange *exchange     // how they get them without logging in; nil = they log in
 	open     func(context.Context, owner, upstream.Client) (Session, error)
 	asks     upstream.Client
 	hold     func(ctx context.Context, session string) (release func(), err error) // see [Options.Hold]; nil = sessions are of this process
@@ -75,7 +77,7 @@ type member struct {
 
 func newSessionPool(l *link, asks upstream.Client) *sessionPool {
 	s := &sessionPool{
-		name: l.Name, limit: l.MaxSessions, idle: l.SessionIdle, byCaller: l.Login == CallerLogin,
+		name: l.Name, limit: l.MaxSessions, idle: l.SessionIdle, byCaller: l.Login.byCaller(), exchange: l.exchange,
 		open: l.reachFor, asks: asks, hold: l.gateway.options.Hold,
 		members: map[owner]*member{}, ended: map[owner]string{}, watched: map[string]bool{},
 	}
@@ -103,7 +105,7 @@ func (s *sessionPool) List(ctx context.Context) (upstream.Answer, error) {
 			return upstream.Answer{}, ctx.Err()
 		}
 	}
-	if s.byCaller {
+	if s.byCaller && s.exchange == nil {
 		return upstream.Answer{}, errors.New("no caller who has logged in is connected with it")
 	}
 	session, err := s.open(ctx, owner{}, s.asks)
@@ -126,7 +128,15 @@ func (s *sessionPool) Call(ctx context.Context, c upstream.Call) (json.RawMessag
 
 // callAs is Call for an owner. It only connects the owner with the server if the call is empty.
 func (s *sessionPool) callAs(ctx context.Context, of owner, c upstream.Call) (json.RawMessage, error) {
-	m, err := s.enter(of, &c)
+	if err := s.exchange.ready(ctx, of); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.members[of] == nil {
+			s.exchange.forget(of)
+		}
+		return nil, err
+	}
+	m, err := s.enter(ctx, of, &c)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +175,7 @@ func (s *sessionPool) callAs(ctx context.Context, of owner, c upstream.Call) (js
 }
 
 // enter returns the owner's session for a call, and begins one if there is none yet.
-func (s *sessionPool) enter(of owner, c *upstream.Call) (*member, error) {
+func (s *sessionPool) enter(ctx context.Context, of owner, c *upstream.Call) (*member, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.members[of]
@@ -175,8 +185,8 @@ func (s *sessionPool) enter(of owner, c *upstream.Call) (*member, error) {
 	case s.life.Err() != nil:
 		return nil, &upstream.LostAnswerError{Why: "the gateway is closed"}
 	case of == owner{} && s.byCaller:
-		return nil, toolfold.Errorf(toolfold.UpstreamError, "each caller logs in at the server %s, and this call has no caller", s.name).
-			WithHint("call it over HTTP with a token; tasks have no caller who could log in")
+		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s gets the login of each caller, and this call has no caller", s.name).
+			WithHint("call its tool over HTTP with a token; scripts, workflows and tasks run without their caller")
 	case of == owner{}:
 		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s has a process for each session, and this call has no session", s.name).
 			WithHint("connect with protocol 2025-11-25 or with a bearer token, or remove isolate from the settings of %s", s.name)
@@ -195,7 +205,8 @@ func (s *sessionPool) enter(of owner, c *upstream.Call) (*member, error) {
 		m = &member{begun: time.Now(), started: make(chan struct{}), calls: map[*upstream.Call]bool{}}
 		m.idle = time.AfterFunc(s.idle, func() { s.endIdle(of, m) })
 		s.members[of] = m
-		s.work.Go(func() { s.start(of, m) })
+		starting := callctx.With(s.life, callctx.Of[callctx.Bearer](ctx))
+		s.work.Go(func() { s.start(starting, of, m) })
 	}
 	m.idle.Stop()
 	m.calls[c] = true
@@ -218,9 +229,9 @@ func (s *sessionPool) leave(m *member, c *upstream.Call) {
 
 // start begins the session of a member. It declares roots only for a client session, because roots
 // belong to one client.
-func (s *sessionPool) start(of owner, m *member) {
+func (s *sessionPool) start(ctx context.Context, of owner, m *member) {
 	if s.hold != nil && of.session != "" {
-		if m.release, m.err = s.hold(s.life, of.session); m.err != nil {
+		if m.release, m.err = s.hold(ctx, of.session); m.err != nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if s.members[of] == m {
@@ -235,13 +246,13 @@ func (s *sessionPool) start(of owner, m *member) {
 	if of.session != "" {
 		c.Asks = append(slices.Clone(c.Asks), upstream.Roots)
 	}
-	m.session, m.err = s.open(s.life, of, c)
+	m.session, m.err = s.open(ctx, of, c)
 	s.mu.Lock()
 	if m.err != nil && s.members[of] == m {
 		delete(s.members, of)
 	}
 	switch {
-	case errors.Is(m.err, upstream.ErrLogin): // other callers have logins of their own
+	case errors.Is(m.err, upstream.ErrLogin), errors.Is(m.err, upstream.ErrExchange): // other callers have logins of their own
 	case m.err != nil:
 		s.trouble, s.retry = m.err.Error(), time.Now().Add(min(firstPause<<min(s.failures, 10), mostPause))
 		s.failures++
@@ -334,6 +345,7 @@ func (s *sessionPool) drop(of owner, m *member, why string) {
 		return
 	}
 	delete(s.members, of)
+	s.exchange.forget(of)
 	if why != "" && s.life.Err() == nil {
 		s.ended[of] = why
 	}
@@ -433,5 +445,5 @@ func (g *Gateway) SessionEnded(id string) {
 
 // perSession reports whether each client session, or each caller who logs in, has its own session with the server.
 func (l *link) perSession() bool {
-	return l.Login == CallerLogin || l.Isolated && !l.gateway.options.OneClient
+	return l.Login.byCaller() || l.Isolated && !l.gateway.options.OneClient
 }

@@ -49,6 +49,8 @@ type link struct {
 	rate    *turns.Rate  // of calls that begin
 	shares  *turns.Rate  // of a caller with a token, of these
 
+	exchange *exchange // of callers' access tokens; nil = the server gets other logins, or none
+
 	changing sync.Mutex // held while the record is read, changed and adopted; locked before planning and mu
 
 	mu       sync.Mutex
@@ -87,7 +89,7 @@ type link struct {
 
 func newLink(g *Gateway, u Upstream) *link {
 	return &link{
-		Upstream: u, base: fold.Base(u.Name), titles: g.titles(u.Name), gateway: g, off: u.Off,
+		exchange: newExchange(u), Upstream: u, base: fold.Base(u.Name), titles: g.titles(u.Name), gateway: g, off: u.Off,
 		turns: turns.New(u.MaxConcurrency), rate: turns.NewRate(u.CallsPerMinute), shares: turns.NewRate(turns.Share(u.CallsPerMinute)),
 	}
 }
@@ -284,7 +286,7 @@ func (l *link) connect() {
 	}
 	close(l.attempt)
 	l.attempt = nil
-	fresh := l.session != nil && l.record.Tools != nil && l.Login != CallerLogin // the session of a caller asks for the list
+	fresh := l.session != nil && l.record.Tools != nil && !l.Login.byCaller() // the session of a caller asks for the list
 	watched := slices.Sorted(maps.Keys(l.watched))
 	l.mu.Unlock()
 	for _, uri := range watched { // watchers do not know of sessions
@@ -309,7 +311,10 @@ func (l *link) begin(ctx context.Context, c upstream.Client) (Session, error) {
 // reachFor starts or reaches the server, with the login of its owner if callers log in.
 func (l *link) reachFor(ctx context.Context, of owner, c upstream.Client) (Session, error) {
 	u := l.Upstream
-	if l.Login == CallerLogin {
+	switch l.Login {
+	case ExchangeLogin:
+		u.Server.Account = l.exchange.account(of)
+	case CallerLogin:
 		u.Server.Account = l.gateway.options.Logins.Of(of.token, l.Name, l.Server.URL)
 	}
 	u.Server.StartTimeout = l.startTimeout()

@@ -22,7 +22,13 @@ type Login string
 const (
 	SharedLogin Login = "shared" // all callers share the login of [upstream.Server.Account]
 	CallerLogin Login = "caller" // each caller logs in; nothing falls back to a shared login
+
+	// ExchangeLogin exchanges the access token of each caller, see [Upstream.Exchange]; nothing falls back either.
+	ExchangeLogin Login = "exchange"
 )
+
+// byCaller reports whether each caller has a login of their own.
+func (l Login) byCaller() bool { return l == CallerLogin || l == ExchangeLogin }
 
 // DefaultCallers is how many callers may be connected with a server at which they log in.
 const DefaultCallers = 1000

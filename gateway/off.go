@@ -43,7 +43,7 @@ func (g *Gateway) switchLinks() (switched bool) {
 		l.mu.Lock()
 		was := l.off
 		l.off = off[l.Name]
-		changed, learns := was != l.off, !l.off && l.record.Tools == nil && !l.learning && l.Problem == "" && l.Login != CallerLogin
+		changed, learns := was != l.off, !l.off && l.record.Tools == nil && !l.learning && l.Problem == "" && !l.Login.byCaller()
 		session := l.session
 		ends := l.off && session != nil && len(l.open) == 0
 		l.mu.Unlock()

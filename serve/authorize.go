@@ -84,11 +84,8 @@ func byIdentity(authorize func(*http.Request) (Identity, error), log *slog.Logge
 		if name == "" {
 			name = who.Subject
 		}
-		from := &caller{id: who.Key(), name: name, rights: who.Rights}
-		if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
-			from.bearer = callctx.NewBearer(strings.TrimSpace(token), who.Expires)
-		}
-		return from, nil
+		bearer := callctx.BearerOf(r.Header.Get("Authorization"), who.Expires)
+		return &caller{id: who.Key(), name: name, rights: who.Rights, bearer: bearer}, nil
 	}
 }
 

@@ -149,7 +149,7 @@ const over = ", as the last one is over"
 // first returns the error of a login that is missing or refused, with the reason.
 func (a *Account) first(why string) error {
 	if a.exchanged != nil {
-		return errors.New("it refuses the token for which your access token was exchanged: are audience and scopes of exchange right?")
+		return exchangeErrorf("it refuses the token for which your access token was exchanged: are audience and scopes of exchange right?")
 	}
 	return a.logins.first(why)
 }

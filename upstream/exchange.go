@@ -31,19 +31,20 @@ const (
 
 // Exchange describes how the access token of a caller is exchanged for one of a server.
 type Exchange struct {
-	TokenURL     string
-	ClientID     string // of this gateway at the authorization server
-	ClientSecret string // empty = a public client
-	Audience     string // of the new token, as the authorization server names it; may be empty
-	Scopes       []string
-	Grant        Grant // empty = TokenExchange
+	TokenURL string
+	ClientID string                                // of this gateway at the authorization server
+	Secret   func(context.Context) (string, error) `json:"-"` // of the client; nil = a public client
+	Audience string                                // of the new token, as the authorization server names it; may be empty
+	Scopes   []string
+	Grant    Grant // empty = TokenExchange
 }
 
 // Check rejects an exchange that cannot work, or would send tokens in the clear.
 func (e Exchange) Check() error {
 	at, err := url.Parse(e.TokenURL)
 	switch {
-	case err != nil || at.Host == "" || at.User != nil || at.Scheme != "https" && !(at.Scheme == "http" && isLoopback(at.Hostname())):
+	case err != nil || at.Host == "" || at.User != nil ||
+		at.Scheme != "https" && !(at.Scheme == "http" && isLoopback(at.Hostname())):
 		return errors.New("tokenUrl is not an address with https")
 	case e.ClientID == "":
 		return errors.New("it lacks clientId")
@@ -57,9 +58,26 @@ func (e Exchange) Check() error {
 
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
+// ErrExchange is wrapped by errors of a caller whose access token could not be exchanged, or was exchanged for one that
+// the server refuses.
+var ErrExchange = errors.New("no token for this caller")
+
+// exchangeError is an [ErrExchange] in words for the caller.
+type exchangeError struct{ why string }
+
+// Error implements error.
+func (e *exchangeError) Error() string { return e.why }
+
+// Unwrap returns [ErrExchange].
+func (e *exchangeError) Unwrap() error { return ErrExchange }
+
+func exchangeErrorf(format string, args ...any) error {
+	return &exchangeError{fmt.Sprintf(format, args...)}
+}
+
 // ErrNoBearer is returned if the caller of a request sent no access token that can be exchanged.
-var ErrNoBearer = errors.New("your access token is exchanged for one of this server, and you called without one: log in at the issuer of " +
-	"httpLogin (tokens of the token file cannot be exchanged)")
+var ErrNoBearer = exchangeErrorf("your access token is exchanged for one of this server, and you called without one: log in at the " +
+	"issuer of httpLogin (a token of the token file cannot be exchanged)")
 
 // Account returns the account of one caller at a server. It sends nothing without a token of that caller, which the
 // context of a request has as [callctx.Bearer].
@@ -160,7 +178,15 @@ func (x *exchanged) fill(ctx context.Context, entry *exchangedToken, bearer call
 
 // request asks the authorization server for a token. Its errors quote no token.
 func (x *exchanged) request(ctx context.Context, subject string) (*oauth2.Token, error) {
-	token, err := x.exchange.config(subject).Token(ctx)
+	config := x.exchange.config(subject)
+	if x.exchange.Secret != nil {
+		secret, err := x.exchange.Secret(ctx)
+		if err != nil {
+			return nil, exchangeErrorf("reading the client secret of exchange: %v", err)
+		}
+		config.ClientSecret = secret
+	}
+	token, err := config.Token(ctx)
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refused):
@@ -169,16 +195,16 @@ func (x *exchanged) request(ctx context.Context, subject string) (*oauth2.Token,
 			why += ": " + shorten.To(refused.ErrorDescription, maxWhy)
 		}
 		why = strings.ReplaceAll(why, subject, "xxxxx")
-		return nil, fmt.Errorf("the authorization server does not exchange your access token for one of this server: %s", why)
+		return nil, exchangeErrorf("the authorization server does not exchange your access token for one of this server: %s", why)
 	case err != nil:
-		return nil, fmt.Errorf("exchanging your access token for one of this server: %s", strings.ReplaceAll(err.Error(), subject, "xxxxx"))
+		return nil, exchangeErrorf("exchanging your access token for one of this server: %s", strings.ReplaceAll(err.Error(), subject, "xxxxx"))
 	case !strings.EqualFold(token.Type(), "Bearer"):
-		return nil, fmt.Errorf("the authorization server exchanged your access token for a token of type %.20q, not Bearer", token.TokenType)
+		return nil, exchangeErrorf("the authorization server exchanged your access token for a token of type %.20q, not Bearer", token.TokenType)
 	}
 	return token, nil
 }
 
-// config returns the request of an exchange. The library's client credentials are a POST with the form of any grant.
+// config returns the request of an exchange, without the secret. The library's client credentials are a POST with the form of any grant.
 func (e Exchange) config(subject string) *clientcredentials.Config {
 	form := url.Values{
 		"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
@@ -190,7 +216,7 @@ func (e Exchange) config(subject string) *clientcredentials.Config {
 		form.Set("audience", e.Audience)
 	}
 	style := oauth2.AuthStyleInHeader
-	if e.ClientSecret == "" {
+	if e.Secret == nil {
 		style = oauth2.AuthStyleInParams
 	}
 	if e.Grant == OnBehalfOf {
@@ -202,7 +228,7 @@ func (e Exchange) config(subject string) *clientcredentials.Config {
 		}
 	}
 	return &clientcredentials.Config{
-		ClientID: e.ClientID, ClientSecret: e.ClientSecret, TokenURL: e.TokenURL, Scopes: e.Scopes, EndpointParams: form, AuthStyle: style,
+		ClientID: e.ClientID, TokenURL: e.TokenURL, Scopes: e.Scopes, EndpointParams: form, AuthStyle: style,
 	}
 }
 

@@ -59,6 +59,10 @@ func startExchanger(t *testing.T, life time.Duration) (*exchanger, string) {
 	return e, server.URL
 }
 
+func secretOf(text string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return text, nil }
+}
+
 func as(ctx context.Context, token string, expires time.Time) context.Context {
 	return callctx.With(ctx, callctx.NewBearer(token, expires))
 }
@@ -75,7 +79,7 @@ func expectToken(t *testing.T, x *exchanged, ctx context.Context, refused, want 
 func TestExchangedUntil(t *testing.T) {
 	t.Parallel()
 	_, url := startExchanger(t, time.Hour)
-	x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"})
+	x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", Secret: secretOf("s")})
 	now := time.Now()
 	x.now = func() time.Time { return now }
 	long, short := as(t.Context(), "long", now.Add(24*time.Hour)), as(t.Context(), "short", now.Add(2*time.Minute))
@@ -113,7 +117,7 @@ func TestExchangedOnce(t *testing.T) {
 		<-goOn
 		return answer(subject, n)
 	}
-	x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"})
+	x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", Secret: secretOf("s")})
 	ctx, leave := context.WithCancel(as(t.Context(), "ada", time.Now().Add(time.Hour)))
 	left := make(chan error, 1)
 	go func() { _, err := x.token(ctx, ""); left <- err }()
@@ -143,7 +147,7 @@ func TestExchangeForms(t *testing.T) {
 		basic    string
 	}{
 		{
-			Exchange{ClientID: "gate way", ClientSecret: "s", Audience: "github", Scopes: []string{"a", "b"}},
+			Exchange{ClientID: "gate way", Secret: secretOf("s"), Audience: "github", Scopes: []string{"a", "b"}},
 			map[string]string{"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": "ada",
 				"subject_token_type": accessToken, "requested_token_type": accessToken, "audience": "github", "scope": "a b"},
 			"gate+way:s", // encoded, as RFC 6749 has it
@@ -152,7 +156,7 @@ func TestExchangeForms(t *testing.T) {
 			map[string]string{"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": "ada",
 				"subject_token_type": accessToken, "requested_token_type": accessToken, "client_id": "public"}, "",
 		}, {
-			Exchange{ClientID: "gateway", ClientSecret: "s", Scopes: []string{"api://1/.default"}, Grant: OnBehalfOf},
+			Exchange{ClientID: "gateway", Secret: secretOf("s"), Scopes: []string{"api://1/.default"}, Grant: OnBehalfOf},
 			map[string]string{"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": "ada",
 				"requested_token_use": "on_behalf_of", "scope": "api://1/.default", "client_id": "gateway", "client_secret": "s"}, "",
 		},
@@ -189,7 +193,7 @@ func TestExchangeRefused(t *testing.T) {
 		e, url := startExchanger(t, time.Hour)
 		good := e.answer
 		e.status, e.answer = test.status, func(subject string, _ int64) string { return strings.ReplaceAll(test.answer, "SUBJECT", subject) }
-		x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "secret"})
+		x := newExchanged(Exchange{TokenURL: url, ClientID: "gateway", Secret: secretOf("secret")})
 		ctx := as(t.Context(), "subject-token", time.Time{})
 		token, err := x.token(ctx, "")
 		if token != "" || err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "subject-token") ||
@@ -212,7 +216,7 @@ func TestExchangeCheck(t *testing.T) {
 			Audience: "a"},
 	} {
 		if err := e.Check(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v", e, err)
+			t.Errorf("%s: %v", want, err)
 		}
 	}
 }
@@ -222,7 +226,7 @@ func TestExchangeCheck(t *testing.T) {
 func TestExchangeAuthorizes(t *testing.T) {
 	t.Parallel()
 	_, url := startExchanger(t, time.Hour)
-	a := Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"}.Account()
+	a := Exchange{TokenURL: url, ClientID: "gateway", Secret: secretOf("s")}.Account()
 	var sent []string
 	send := func(good string) func(*http.Request) (*http.Response, error) {
 		return func(r *http.Request) (*http.Response, error) {
@@ -254,7 +258,7 @@ func TestExchangeAuthorizes(t *testing.T) {
 	if _, err := a.authorize(headed, send("everybody")); err == nil {
 		t.Error("a header for everybody is sent")
 	}
-	other := Exchange{TokenURL: url, ClientID: "gateway", ClientSecret: "s"}.Account()
+	other := Exchange{TokenURL: url, ClientID: "gateway", Secret: secretOf("s")}.Account()
 	if _, err := other.authorize(request(t.Context()), send("")); !errors.Is(err, ErrNoBearer) {
 		t.Error(err)
 	}

@@ -53,8 +53,11 @@ func (s Server) reason(err error, output string) error {
 	if runes := []rune(text); len(runes) > maxWhy {
 		text = string(runes[:maxWhy]) + "…"
 	}
-	if errors.Is(err, ErrLogin) {
+	switch {
+	case errors.Is(err, ErrLogin):
 		return &loginError{text}
+	case errors.Is(err, ErrExchange):
+		return &exchangeError{text}
 	}
 	if refused != nil && refused.Code == codeLost {
 		status, _ := strconv.Atoi(string(refused.Data)) // as the gate wrote it

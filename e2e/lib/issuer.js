@@ -1,5 +1,6 @@
-// An issuer of OAuth on loopback, for tests: it registers clients, agrees to every login at once, and signs tokens for
-// the resource that a client names. Users and what their tokens say are its own.
+// An issuer of OAuth on loopback, for tests: it registers clients, agrees to every login at once, signs tokens for
+// the resource that a client names, and exchanges them (RFC 8693) for the client `gateway`. Users and what their tokens
+// say are its own.
 
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,6 +15,8 @@ export class Issuer {
   #grants = new Map(); // codes and refresh tokens
   seconds = 3600; // of a token
   refreshed = 0;
+  exchanged = 0;
+  #signed = new Map(); // claims by token
   user = { sub: 'u1', preferred_username: 'ada', groups: ['support'] }; // who logs in next
 
   static async start(t) {
@@ -29,7 +32,27 @@ export class Issuer {
   token(user, audience, changes = {}) {
     const claims = { iss: this.url, aud: audience, exp: Math.floor(Date.now() / 1000) + this.seconds, ...user, ...changes };
     const text = `${encode({ alg: 'RS256', kid: 'one', typ: 'at+jwt' })}.${encode(claims)}`;
-    return `${text}.${sign('sha256', Buffer.from(text), this.#keys.privateKey).toString('base64url')}`;
+    const token = `${text}.${sign('sha256', Buffer.from(text), this.#keys.privateKey).toString('base64url')}`;
+    this.#signed.set(token, claims);
+    return token;
+  }
+
+  /** The claims of a token that is good now; audience may be absent. */
+  claims(token, audience) {
+    const claims = this.#signed.get(token);
+    if (claims && claims.exp * 1000 > Date.now() && (!audience || claims.aud === audience)) return claims;
+  }
+
+  #exchange(form, authorization) {
+    const expected = `Basic ${Buffer.from('gateway:secret').toString('base64')}`;
+    const accessToken = 'urn:ietf:params:oauth:token-type:access_token';
+    const claims = this.claims(form.get('subject_token'));
+    if (authorization !== expected) return [{ error: 'invalid_client' }, 401];
+    if (!claims || form.get('subject_token_type') !== accessToken) return [{ error: 'invalid_request' }, 400];
+    if (claims.sub === this.refused) return [{ error: 'invalid_target', error_description: 'not for this user' }, 400];
+    this.exchanged++;
+    const token = this.token({ sub: claims.sub }, form.get('audience'));
+    return [{ access_token: token, issued_token_type: accessToken, token_type: 'Bearer', expires_in: this.seconds }, 200];
   }
 
   async #serve(request, response) {
@@ -60,6 +83,9 @@ export class Issuer {
       }
       case '/token': {
         const form = new URLSearchParams(body);
+        if (form.get('grant_type') === 'urn:ietf:params:oauth:grant-type:token-exchange') {
+          return answer(...this.#exchange(form, request.headers.authorization));
+        }
         const key = form.get('code') ?? form.get('refresh_token');
         const grant = this.#grants.get(key);
         this.#grants.delete(key);

@@ -268,8 +268,24 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 		"unless set.", Min: 1, Max: 86_400_000},
 	toolfold.String{
 		Name: "login", Doc: "Login that the server gets: one for everybody unless set; with caller, callers of serve --http log in as " +
-			"themselves.",
-		Enum: []string{"shared", "caller"},
+			"themselves; with exchange, it gets a token for each of them.",
+		Enum: []string{"shared", "caller", "exchange"},
+	},
+	toolfold.Object{
+		Name: "exchange", Doc: "With login exchange: how the access token of a caller becomes one of the server.",
+		Required: toolfold.Fields{
+			toolfold.String{Name: "tokenUrl", Doc: "Token endpoint of the authorization server.", MinLen: 1},
+			toolfold.String{Name: "clientId", Doc: "Client that toolfold is there.", MinLen: 1},
+		},
+		Optional: toolfold.Fields{
+			toolfold.String{Name: "clientSecret", Doc: "Its secret, as a reference such as ${NAME} or ${keyring:NAME}.", MinLen: 1},
+			toolfold.String{Name: "audience", Doc: "Audience of the new token.", MinLen: 1},
+			toolfold.List{Name: "scopes", Doc: "Scopes of the new token.", MaxItems: 50, Of: toolfold.String{MinLen: 1}},
+			toolfold.String{
+				Name: "grant", Doc: "tokenExchange (RFC 8693) unless set; onBehalfOf is for Microsoft Entra.",
+				Enum: []string{"tokenExchange", "onBehalfOf"},
+			},
+		},
 	},
 	toolfold.String{Name: "clientId", Doc: "With login caller: client at its authorization server; registered unless set.", MinLen: 1},
 	toolfold.String{Name: "clientSecret", Doc: "Secret of that client, as a reference such as ${NAME} or ${keyring:NAME}.", MinLen: 1},
@@ -430,10 +446,21 @@ type Upstream struct {
 	Login string `json:"login,omitempty"` // empty = shared
 	// ClientID is a client at the server's authorization server; empty = one is registered. ClientSecret is a reference to
 	// its secret; empty = it has none.
-	ClientID     string `json:"clientId,omitempty"`
-	ClientSecret string `json:"clientSecret,omitempty"`
+	ClientID     string    `json:"clientId,omitempty"`
+	ClientSecret string    `json:"clientSecret,omitempty"`
+	Exchange     *Exchange `json:"exchange,omitempty"`
 
 	Disabled bool `json:"disabled,omitempty"`
+}
+
+// Exchange configures how the access tokens of callers are exchanged.
+type Exchange struct {
+	TokenURL     string   `json:"tokenUrl"`
+	ClientID     string   `json:"clientId"`
+	ClientSecret string   `json:"clientSecret,omitempty"` // a reference; empty = a public client
+	Audience     string   `json:"audience,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"`
+	Grant        string   `json:"grant,omitempty"` // empty = tokenExchange
 }
 
 // UpstreamSettings returns the declarations of an upstream's settings, in order.
@@ -446,7 +473,8 @@ func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
 	settings := UpstreamSettings()
 	values := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		reaches := slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type", "login", "clientId", "clientSecret"}, name)
+		reaches := slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type",
+			"login", "clientId", "clientSecret", "exchange"}, name)
 		if reaches || !slices.ContainsFunc(settings, func(p toolfold.Param) bool { return p.Name == name }) {
 			others = append(others, name)
 		} else {

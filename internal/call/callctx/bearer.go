@@ -2,6 +2,7 @@ package callctx
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,15 @@ type Bearer struct {
 // NewBearer returns an access token. A zero time means that its end is unknown.
 func NewBearer(token string, expires time.Time) Bearer {
 	return Bearer{func() string { return token }, expires}
+}
+
+// BearerOf returns the access token of a header Authorization; the zero Bearer if it has another scheme.
+func BearerOf(authorization string, expires time.Time) Bearer {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return Bearer{}
+	}
+	return NewBearer(strings.TrimSpace(token), expires)
 }
 
 // Reveal returns the token; empty if there is none.

@@ -34,7 +34,8 @@ func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.
 	server.MessageLimit, server.ProbeTimeout = int64(u.MessageLimit), time.Duration(u.ProbeTimeoutMs)*time.Millisecond
 	server.Env, server.EnvOnly = slices.Concat(ownEnv(), server.Env, []string{asUpstream + "=1"}), true
 	return gateway.Upstream{
-		Name: name, Server: server, Off: u.Disabled, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
+		Exchange: exchangeOf(u.Exchange),
+		Name:     name, Server: server, Off: u.Disabled, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
 		Timeout:         time.Duration(u.TimeoutMs) * time.Millisecond,
 		QuestionTimeout: time.Duration(u.QuestionTimeoutMs) * time.Millisecond,
 		CallsPerMinute:  u.CallsPerMinute, MaxConcurrency: u.MaxConcurrency, ResultLimit: u.ResultLimit,
@@ -52,6 +53,18 @@ func clientOf(u config.Upstream) upstream.KnownClient {
 		k.Secret = func(ctx context.Context) (string, error) { return Secret(ctx, u.ClientSecret) }
 	}
 	return k
+}
+
+// exchangeOf converts the exchange of an upstream. Its secret is read for each exchange.
+func exchangeOf(e *config.Exchange) upstream.Exchange {
+	if e == nil {
+		return upstream.Exchange{}
+	}
+	x := upstream.Exchange{TokenURL: e.TokenURL, ClientID: e.ClientID, Audience: e.Audience, Scopes: e.Scopes, Grant: upstream.Grant(e.Grant)}
+	if e.ClientSecret != "" {
+		x.Secret = func(ctx context.Context) (string, error) { return Secret(ctx, e.ClientSecret) }
+	}
+	return x
 }
 
 // OfUpstream returns how an upstream is started or reached, with its variables filled in. The error

@@ -12,8 +12,10 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// byCaller reports whether each caller logs in at an upstream.
-func byCaller(u config.Upstream) bool { return gateway.Login(u.Login) == gateway.CallerLogin }
+// byCaller reports whether each caller has a login of their own at an upstream.
+func byCaller(u config.Upstream) bool {
+	return u.Login != "" && gateway.Login(u.Login) != gateway.SharedLogin
+}
 
 // ForLogin returns a server of the settings at which a user can log in.
 func ForLogin(o *settings.Options, name string) (upstream.Server, error) {
@@ -21,9 +23,12 @@ func ForLogin(o *settings.Options, name string) (upstream.Server, error) {
 	if u.URL == "" {
 		return upstream.Server{}, env.UsageError("%s is a program: it logs in by itself", name)
 	}
-	if byCaller(u) {
+	switch gateway.Login(u.Login) {
+	case gateway.CallerLogin:
 		return upstream.Server{}, env.UsageError("each caller of toolfold serve --http logs in at %s by a link (login: caller); "+
 			"there is no login for everybody", name)
+	case gateway.ExchangeLogin:
+		return upstream.Server{}, env.UsageError("%s gets the exchanged token of each caller (login: exchange): nobody logs in at it", name)
 	}
 	s, err := OfUpstream(name, u, o.Files.Workspace)
 	if err == nil && s.Header.Get("Authorization") != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/keyring"
+	"github.com/toolfold/toolfold/internal/system/seal"
 )
 
 // Secret returns the secret for a reference of the settings, such as ${NAME} or ${keyring:NAME}. Errors quote no secret.
@@ -28,4 +29,25 @@ func Secret(ctx context.Context, reference string) (string, error) {
 		return "", fmt.Errorf("%s is empty", reference)
 	}
 	return full.Header[value], nil
+}
+
+// LoginKeys returns the keys of the setting loginKeys, which encrypt the logins of callers in the store.
+func LoginKeys(ctx context.Context, references []string) (*seal.Keys, error) {
+	if len(references) == 0 {
+		return nil, fmt.Errorf("loginKeys is not set: make a key with %s, and refer to it, such as %s",
+			seal.NewKey, `"loginKeys": ["${TOOLFOLD_LOGIN_KEY}"]`)
+	}
+	var texts []string
+	for i, reference := range references {
+		text, err := Secret(ctx, reference)
+		if err != nil {
+			return nil, fmt.Errorf("loginKeys: key %d: %w", i+1, err)
+		}
+		texts = append(texts, text)
+	}
+	keys, err := seal.ParseKeys(texts)
+	if err != nil {
+		return nil, fmt.Errorf("loginKeys: %w", err)
+	}
+	return keys, nil
 }

@@ -62,7 +62,7 @@ func settingFlag(setting string) string {
 // settingHeading returns the heading of a setting's flag on help pages.
 func settingHeading(p toolfold.Param) string {
 	switch name := p.Name; {
-	case p.Values != nil, slices.Contains([]string{"cwd", "url", "type", "login", "clientId", "clientSecret"}, name):
+	case p.Values != nil, slices.Contains([]string{"cwd", "url", "type", "login", "clientId", "clientSecret", "exchange"}, name):
 		return "How it is started or reached"
 	case strings.HasSuffix(name, "Limit"), name == "maxTools":
 		return "Most that it may send"

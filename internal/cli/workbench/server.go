@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app/offer"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/issuer"
 	"github.com/toolfold/toolfold/internal/cli/servers"
@@ -47,6 +49,21 @@ func (b *Workbench) login(ctx context.Context, o *settings.Options) (*issuer.Iss
 	return i, nil
 }
 
+// meet returns authorize with a look at servers that never listed their tools and get exchanged tokens: the first known
+// caller lets them list.
+func (b *Workbench) meet(authorize func(*http.Request) (serve.Identity, error)) func(*http.Request) (serve.Identity, error) {
+	if b.gateway == nil || !b.gateway.Exchanges() {
+		return authorize
+	}
+	return func(r *http.Request) (serve.Identity, error) {
+		who, err := authorize(r)
+		if err == nil {
+			b.gateway.Met(callctx.With(r.Context(), callctx.BearerOf(r.Header.Get("Authorization"), who.Expires)))
+		}
+		return who, err
+	}
+}
+
 // NewServer returns the server of the workbench. It notifies its clients of changes until ctx ends.
 func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.Server, error) {
 	families := o.Rules().Rights().Filter(b.Families())
@@ -61,13 +78,18 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls,
 			PerMinute: o.CallsPerMinute},
 	}
+	if o.HTTP != "" {
+		if err := servers.CheckExchanges(o); err != nil {
+			return nil, env.UsageError("%v", err)
+		}
+	}
 	if o.HTTP != "" && o.HTTPLogin.Issuer != "" {
 		login, err := b.login(ctx, o)
 		if err != nil {
 			return nil, err
 		}
 		b.issuer = login
-		served.Authorize, served.Protected = login.Authorize, login.Protected()
+		served.Authorize, served.Protected = b.meet(login.Authorize), login.Protected()
 	}
 	if b.sessions != nil {
 		served.Sessions = b.sessions
