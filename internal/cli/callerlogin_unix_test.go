@@ -4,7 +4,9 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -247,14 +250,22 @@ func TestCallersLogIn(t *testing.T) {
 	t.Parallel()
 	upstream := newTenants(t)
 	m := newSandbox(t)
-	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
-		fmt.Sprintf(`{"upstreams":{"team":{"url":"%s/mcp","login":"caller"}}}`, upstream.URL))
+	config := filepath.Join(m.home, "config", "toolfold", "config.json")
+	m.write(t, config, fmt.Sprintf(`{"upstreams":{"team":{"url":"%s/mcp","login":"caller"}}}`, upstream.URL))
+	keyless, _ := m.command(t, "serve", "--http=127.0.0.1:1", "--store=memory:", "--workspace=.").CombinedOutput()
+	if !strings.Contains(string(keyless), "upstreams.team: login caller: loginKeys is not set: make a key with openssl rand -base64 32") {
+		t.Errorf("without a key: %s", keyless)
+	}
+	loginKey := base64.StdEncoding.EncodeToString([]byte(rand.Text() + rand.Text())[:32])
+	m.write(t, config, fmt.Sprintf(`{"upstreams":{"team":{"url":"%s/mcp","login":"caller"}},"loginKeys":["${LOGIN_KEY:-%s}"]}`,
+		upstream.URL, loginKey))
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	free.Close()
-	p, base, tokens := m.network(t, "--http="+free.Addr().String(), "--tier=none")
+	file := filepath.Join(t.TempDir(), "t.db")
+	p, base, tokens := m.network(t, "--http="+free.Addr().String(), "--tier=none", "--store=sqlite://"+file)
 	if strings.Contains(p.stderr.String(), "asking for the first list") {
 		t.Errorf("a server is asked without a login: %s", p.stderr.String())
 	}
@@ -345,12 +356,29 @@ func TestCallersLogIn(t *testing.T) {
 	expect(string(out), "each caller of toolfold serve --http logs in at team by a link")
 	out, _ = m.command(t, "upstream", "check", "team").CombinedOutput()
 	expect(string(out), "login: caller")
-	p.signal(t, syscall.SIGTERM)
-	if !p.ends(testwait.Limit) {
-		t.Errorf("it does not end: %s", p.stderr)
+	end := func() {
+		t.Helper()
+		p.signal(t, syscall.SIGTERM)
+		if !p.ends(testwait.Limit) {
+			t.Errorf("it does not end: %s", p.stderr)
+		}
 	}
+	end()
+	p = start(t, m.command(t, "serve", "--http="+free.Addr().String(), "--tier=none", "--store=sqlite://"+file, "--workspace=."), nil)
+	testwait.Until(t, "it serves again", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
+	expect(call("me", "team_whoami"), "user ada")
+	expect(call("agent", "team_whoami"), "user bob")
+	end()
 	upstream.mu.Lock()
 	defer upstream.mu.Unlock()
+	for _, name := range []string{file, file + "-wal"} {
+		text, _ := os.ReadFile(name)
+		for token := range upstream.users {
+			if bytes.Contains(text, []byte(token)) || bytes.Contains(text, []byte(loginKey)) {
+				t.Errorf("%s has a token of the server, or the key", name)
+			}
+		}
+	}
 	for session, users := range upstream.sessions {
 		if len(users) > 1 {
 			t.Errorf("the session %s has several users: %v", session, users)

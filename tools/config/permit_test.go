@@ -25,6 +25,7 @@ var samples = map[string]any{
 	"resources": "all", "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
 	"httpTls":       map[string]any{"cert": "cert.pem", "key": "key.pem"},
 	"httpLogin":     map[string]any{"issuer": "https://login.example.com"},
+	"loginKeys":     []any{"${KEY}"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "callsPerMinute": 2, "drainMs": 2, "upstreamMegabytes": 16, "upstreamWaitMs": 2,
 	"instructionTokens": 2,

@@ -112,6 +112,11 @@ var Settings = append([]Setting{
 			toolfold.String{Name: "clientSecret", Doc: "Its secret, as a reference such as ${NAME} or ${keyring:NAME}.", MinLen: 1},
 		},
 	}, User},
+	{toolfold.List{
+		Name: "loginKeys", Doc: "Keys for the logins of callers in the store, as references to secrets, such as ${keyring:login-key}. " +
+			"The first encrypts; all decrypt.",
+		Of: toolfold.String{MinLen: 1}, MinItems: 1, MaxItems: 20,
+	}, User},
 	{toolfold.Object{
 		Name: "httpTls", Doc: "Certificate of the server over HTTP, and its key; read again when the certificate changes.",
 		Optional: toolfold.Fields{
@@ -343,6 +348,7 @@ type Options struct {
 	HTTP              string                     `json:"http"`  // empty = standard input and output
 	HTTPTokenFile     string                     `json:"httpTokenFile"`
 	HTTPLogin         HTTPLogin                  `json:"httpLogin"`
+	LoginKeys         []string                   `json:"loginKeys"` // empty = no logins of callers
 	HTTPTLS           HTTPTLS                    `json:"httpTls"`
 	AllowedHosts      string                     `json:"allowedHosts"` // empty = only the address
 	MaxBodyBytes      int                        `json:"maxBodyBytes"`

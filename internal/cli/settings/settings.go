@@ -114,7 +114,7 @@ func Heading(setting string) string {
 	case strings.HasPrefix(setting, "upstream"), setting == "instructionTokens", setting == "registry", setting == "sets":
 		return upstreamsHeading
 	case strings.HasPrefix(setting, "http"), strings.HasPrefix(setting, "max") && setting != "maxInterruptions",
-		setting == "allowedHosts", setting == "drainMs", setting == "callsPerMinute":
+		setting == "allowedHosts", setting == "drainMs", setting == "callsPerMinute", setting == "loginKeys":
 		return httpHeading
 	case strings.HasPrefix(setting, "trace"), strings.HasPrefix(setting, "metric"), setting == "taskRetentionDays":
 		return recordsHeading

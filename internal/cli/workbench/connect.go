@@ -1,6 +1,7 @@
 package workbench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -11,9 +12,12 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/connect"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/system/seal"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -25,6 +29,10 @@ func (b *Workbench) callerLogins(o *settings.Options) (*gateway.CallerLogins, er
 		return nil, nil
 	}
 	base, err := browserURL(o)
+	var keys *seal.Keys
+	if err == nil {
+		keys, err = servers.LoginKeys(context.Background(), o.LoginKeys) // the keyring has a time limit of its own
+	}
 	switch {
 	case err != nil:
 	case o.HTTPTokenFile == "" && o.HTTPLogin.Issuer == "":
@@ -36,7 +44,7 @@ func (b *Workbench) callerLogins(o *settings.Options) (*gateway.CallerLogins, er
 		return nil, env.UsageError("upstreams.%s: login caller: %v", b.others[at].Name, err)
 	}
 	b.logins = &gateway.CallerLogins{
-		CallerLogins: upstream.CallerLogins{Vault: &upstream.MemoryVault{}},
+		CallerLogins: upstream.CallerLogins{Vault: app.Logins{Open: b.store.Open, Keys: keys}},
 		Address:      func(server, ticket string) string { return connect.Address(base, server, ticket) },
 	}
 	return b.logins, nil
