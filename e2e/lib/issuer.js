@@ -16,6 +16,7 @@ export class Issuer {
   seconds = 3600; // of a token
   refreshed = 0;
   exchanged = 0;
+  invalid = 0; // codes and refresh tokens that were used before, or are unknown
   #signed = new Map(); // claims by token
   user = { sub: 'u1', preferred_username: 'ada', groups: ['support'] }; // who logs in next
 
@@ -41,6 +42,12 @@ export class Issuer {
   claims(token, audience) {
     const claims = this.#signed.get(token);
     if (claims && claims.exp * 1000 > Date.now() && (!audience || claims.aud === audience)) return claims;
+  }
+
+  /** Waits until all tokens have ended. */
+  async ended() {
+    const last = Math.max(...[...this.#signed.values()].map(({ exp }) => exp * 1000));
+    await new Promise((over) => setTimeout(over, last - Date.now() + 1));
   }
 
   #exchange(form, authorization) {
@@ -90,6 +97,7 @@ export class Issuer {
         const grant = this.#grants.get(key);
         this.#grants.delete(key);
         const verifier = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url');
+        if (!grant) this.invalid++;
         if (!grant || (grant.challenge && grant.challenge !== verifier)) return answer({ error: 'invalid_grant' }, 400);
         if (!grant.challenge) this.refreshed++;
         const refresh = randomUUID();

@@ -40,10 +40,16 @@ export class Records {
   async #serve(issuer, request, response) {
     let body = '';
     for await (const chunk of request) body += chunk;
+    if (request.url.startsWith('/.well-known/oauth-protected-resource')) {
+      const metadata = { resource: this.url, authorization_servers: [issuer.url] };
+      return response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(metadata));
+    }
     const claims = issuer.claims(request.headers.authorization?.replace(/^Bearer /, ''), this.url);
     if (!claims) {
       this.refused++;
-      return response.writeHead(401, { 'WWW-Authenticate': 'Bearer error="invalid_token"' }).end();
+      return response.writeHead(401, {
+        'WWW-Authenticate': `Bearer error="invalid_token", resource_metadata="${new URL('/.well-known/oauth-protected-resource', this.url)}"`,
+      }).end();
     }
     const { id, method, params } = body ? JSON.parse(body) : {};
     let session = request.headers['mcp-session-id'];

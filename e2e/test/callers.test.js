@@ -2,8 +2,10 @@
 // replicas exchange their tokens: no request may reach the server with the token of another user.
 
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -23,27 +25,57 @@ const meta = {
   'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
 };
 
-/** A replica: a server with settings and a disk of its own, on a store of all. */
-async function replica(t, issuer, records, store) {
+/** Settings with which the tokens of callers are exchanged. */
+const exchanging = (issuer, records) => ({
+  httpLogin: { issuer: issuer.url, url: audience },
+  upstreams: {
+    records: {
+      url: records.url, login: 'exchange',
+      exchange: { tokenUrl: `${issuer.url}/token`, clientId: 'gateway', clientSecret: '${EXCHANGE_SECRET}', audience: records.url },
+    },
+  },
+});
+
+/** Settings with which callers log in at the server. */
+const loggingIn = (_, records) => ({
+  upstreams: { records: { url: records.url, login: 'caller' } }, loginKeys: ['${LOGIN_KEY}'],
+});
+
+const loginKey = randomBytes(32).toString('base64');
+
+/** A replica: a server with settings and a disk of its own, on a store of all. tokens is a file of tokens; it may be absent. */
+async function replica(t, config, store, tokens) {
   const place = placeFor(t);
   place.store = store(place, t);
-  place.env.EXCHANGE_SECRET = 'secret';
+  Object.assign(place.env, { EXCHANGE_SECRET: 'secret', LOGIN_KEY: loginKey });
   const folder = join(place.dir, 'toolfold');
   mkdirSync(folder, { recursive: true });
-  const config = {
-    httpLogin: { issuer: issuer.url, url: audience },
-    upstreams: {
-      records: {
-        url: records.url, login: 'exchange',
-        exchange: { tokenUrl: `${issuer.url}/token`, clientId: 'gateway', clientSecret: '${EXCHANGE_SECRET}', audience: records.url },
-      },
-    },
-  };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
   writeFileSync(join(folder, 'rights.yaml'), '- group: "*"\n', { mode: 0o600 });
-  const added = await runCommand(place, 'token', 'add', 'ci');
-  const server = await httpFor(t, place);
-  return { place, server, url: server.url, fileToken: added.stdout.trim().split(/\s+/).at(-1) };
+  if (tokens) copyFileSync(tokens, join(folder, 'tokens'));
+  const port = await freePort();
+  const server = await httpFor(t, place, { more: ['--http', `127.0.0.1:${port}`] });
+  return { place, server, url: server.url };
+}
+
+async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** A file with a token of each name, and the tokens. */
+async function tokensOf(t, names) {
+  const place = placeFor(t);
+  const tokens = {};
+  for (const name of names) {
+    const { stdout } = await runCommand(place, 'token', 'add', name);
+    tokens[name] = stdout.trim().split(/\s+/).at(-1);
+  }
+  return { tokens, file: join(place.dir, 'toolfold', 'tokens') };
 }
 
 /** A user at a host, which renews the token before it ends. */
@@ -84,6 +116,40 @@ async function offered(user, url) {
   assert.fail('its tools are not offered');
 }
 
+/** All users call by turns at each replica, and get the answers to their own calls. Returns the calls as the audit has them. */
+async function callAll(all, replicas, records) {
+  const made = [];
+  const before = records.calls.length;
+  await Promise.all(all.map(async (user, n) => {
+    for (let i = n; i < calls; i += users) {
+      const args = JSON.stringify({ as: user.sub, n: i });
+      made.push({ caller: user.sub, arguments: createHash('sha256').update(args).digest('hex') });
+      const { status, result, answer } = await user.call(replicas[Math.floor(i / users) % 2].url, 'records.whoami', args);
+      assert.equal(status, 200, answer);
+      assert.deepEqual([result.isError ?? false, result.content?.[0].text], [false, `${user.sub} ${i}`], answer);
+    }
+  }));
+  assert.equal(made.length, calls);
+  assert.deepEqual(records.calls.filter(({ sub, as }) => sub !== as), []);
+  assert.equal(records.calls.length - before, calls);
+  assert.deepEqual(records.mixed, []);
+  return made;
+}
+
+/** Logs a user in by the link of a refused call. The issuer logs in the user that it is told. */
+async function logIn(issuer, user, answer) {
+  const [link] = /http:[^"\\ ,]*\/connect\/records\?ticket=[\w.]+/.exec(answer) ?? assert.fail(answer);
+  const at = new URL(link);
+  const form = new URLSearchParams({ ticket: at.searchParams.get('ticket'), token: user.fixed });
+  const began = await fetch(at.origin + at.pathname, { method: 'POST', body: form, redirect: 'manual' });
+  assert.equal(began.status, 303, await began.text());
+  issuer.user = { sub: user.sub };
+  const led = await fetch(began.headers.get('location'), { redirect: 'manual' });
+  const Cookie = began.headers.getSetCookie().map((cookie) => cookie.split(';')[0]).join('; ');
+  const ended = await fetch(led.headers.get('location'), { headers: { Cookie } });
+  assert.equal(ended.status, 200, await ended.text());
+}
+
 const audited = async (place) => {
   const { stdout, stderr, code } = await runCommand(place, 'audit', '--store', place.store, '--json');
   assert.equal(code, 0, stderr);
@@ -96,23 +162,11 @@ test('no request has the token of another user, and the audit has each call once
   const records = await Records.start(t, issuer);
   let shared;
   const store = (place, t) => (shared ??= stores.PostgreSQL(place, t));
-  const replicas = [await replica(t, issuer, records, store), await replica(t, issuer, records, store)];
+  const config = exchanging(issuer, records);
+  const replicas = [await replica(t, config, store), await replica(t, config, store)];
   const all = Array.from({ length: users }, (_, n) => new User(issuer, n));
   for (const { url } of replicas) await offered(all[0], url);
-  const made = [];
-  await Promise.all(all.map(async (user, n) => {
-    for (let i = n; i < calls; i += users) {
-      const args = JSON.stringify({ as: user.sub, n: i });
-      made.push({ caller: user.sub, arguments: createHash('sha256').update(args).digest('hex') });
-      const { status, result, answer } = await user.call(replicas[Math.floor(i / users) % 2].url, 'records.whoami', args);
-      assert.equal(status, 200, answer);
-      assert.deepEqual([result.isError ?? false, result.content?.[0].text], [false, `${user.sub} ${i}`], answer);
-    }
-  }));
-  assert.equal(made.length, calls);
-  assert.deepEqual(records.calls.filter(({ sub, as }) => sub !== as), []);
-  assert.equal(records.calls.length, calls);
-  assert.deepEqual(records.mixed, []);
+  const made = await callAll(all, replicas, records);
   for (const { server } of replicas) await server.stop(); // what only reads is recorded within a second
   const key = (one) => `${one.caller} ${one.arguments}`;
   const entries = (await audited(replicas[0].place)).filter((one) => /whoami/.test(one.action) && !one.code && one.ended);
@@ -124,7 +178,8 @@ test('a user whose token is not exchanged, and a token of the file, get the reas
   const issuer = await Issuer.start(t);
   const records = await Records.start(t, issuer);
   issuer.refused = 'u1';
-  const { place, url, fileToken } = await replica(t, issuer, records, stores.SQLite);
+  const { tokens, file } = await tokensOf(t, ['ci']);
+  const { place, url } = await replica(t, exchanging(issuer, records), stores.SQLite, file);
   const [ada, bob] = [new User(issuer, 0), new User(issuer, 1)];
   await offered(ada, url);
   const refused = await bob.call(url, 'records.whoami', '{"as":"u1","n":1}');
@@ -133,7 +188,7 @@ test('a user whose token is not exchanged, and a token of the file, get the reas
   assert.ok(!refused.answer.includes(bob.token));
   const good = await ada.call(url, 'records.whoami', '{"as":"u0","n":2}');
   assert.equal(good.result.content[0].text, 'u0 2', good.answer);
-  const machine = await new User(issuer, 2, fileToken).call(url, 'records.whoami', '{"as":"ci","n":3}');
+  const machine = await new User(issuer, 2, tokens.ci).call(url, 'records.whoami', '{"as":"ci","n":3}');
   assert.match(machine.answer, /log in at the issuer of httpLogin \(a token of the token file cannot be exchanged\)/);
   const script = await ada.call(url, 'script', JSON.stringify({
     action: 'run', code: 'return await records.whoami({ as: "u0", n: 4 })',
@@ -144,4 +199,32 @@ test('a user whose token is not exchanged, and a token of the file, get the reas
     const traces = await runCommand(place, 'call', 'trace.list', '--store', place.store);
     assert.ok(!traces.stdout.includes(token) && !traces.stdout.includes(token.split('.')[2]));
   }
+});
+
+test('users who logged in share a login over two replicas, which renew it one at a time', { skip: !stores.PostgreSQL }, async (t) => {
+  const issuer = await Issuer.start(t);
+  const records = await Records.start(t, issuer);
+  let shared;
+  const store = (place, t) => (shared ??= stores.PostgreSQL(place, t));
+  const { tokens, file } = await tokensOf(t, Array.from({ length: users }, (_, n) => `u${n}`));
+  const config = loggingIn(issuer, records);
+  const replicas = [await replica(t, config, store, file), await replica(t, config, store, file)];
+  const all = Object.keys(tokens).map((name, n) => new User(issuer, n, tokens[name]));
+  issuer.seconds = 2;
+  for (const [n, user] of all.entries()) {
+    const { answer } = await user.call(replicas[n % 2].url, n < 2 ? 'records_login' : 'records.whoami', n < 2 ? '{}' : '{"as":"","n":0}');
+    await logIn(issuer, user, answer);
+  }
+  for (const { url } of replicas) await offered(all[0], url);
+  await callAll(all, replicas, records);
+  for (const round of [1, 2, 3]) { // both replicas at once
+    await issuer.ended();
+    await Promise.all(all.flatMap((user) => replicas.map(async ({ url }) => {
+      const { answer } = await user.call(url, 'records.whoami', `{"as":"${user.sub}","n":${round}}`);
+      assert.match(answer, new RegExp(`${user.sub} ${round}`));
+    })));
+  }
+  assert.equal(issuer.invalid, 0, 'a refresh token was used twice');
+  assert.ok(issuer.refreshed >= 3 * users, `${issuer.refreshed} renewals`);
+  t.diagnostic(`${calls} calls of ${users} users, ${issuer.refreshed} renewals, ${records.refused} requests refused upstream`);
 });
