@@ -32,7 +32,7 @@ func newExchange(u Upstream) *exchange {
 	return &exchange{upstream: u.Name, how: u.Exchange, accounts: map[owner]*upstream.Account{}}
 }
 
-// account returns the account of an owner. That of nobody is new each time.
+// account returns the account of an owner. Without an owner it is a new one each time.
 func (x *exchange) account(of owner) *upstream.Account {
 	if of == (owner{}) {
 		return x.how.Account()
