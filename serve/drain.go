@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -38,6 +39,7 @@ type drain struct {
 	begin context.CancelFunc
 
 	balancers *balancers
+	starting  atomic.Bool // what requests need is not there yet
 
 	mu      sync.Mutex
 	open    map[*request]bool // being answered, without streams
@@ -110,12 +112,38 @@ func (r *request) label() string {
 	return fmt.Sprintf("%s of %.100s", label, strings.TrimSpace(r.caller.name+" "+from))
 }
 
-// ready answers /readyz: 503 once the server drains.
+// prepareEach is the time between two attempts of prepare.
+const prepareEach = time.Second
+
+// prepare does what requests need, again until it succeeds or ctx is done. Meanwhile the server is not ready.
+func (d *drain) prepare(ctx context.Context, do func(context.Context) error, log *slog.Logger) {
+	d.starting.Store(true)
+	go func() {
+		defer d.starting.Store(false)
+		logged := ""
+		for err := do(ctx); err != nil; err = do(ctx) {
+			if err.Error() != logged {
+				logged = err.Error()
+				log.Warn("the server is not ready: it tries again each second", "err", err)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(prepareEach):
+			}
+		}
+	}()
+}
+
+// ready answers /readyz: 503 until the server is prepared, and once it drains.
 func (d *drain) ready(w http.ResponseWriter, r *http.Request) {
 	d.balancers.ask(r, time.Now())
 	status, text := http.StatusOK, `{"status":"ready"}`
-	if d.begun.Err() != nil {
+	switch {
+	case d.begun.Err() != nil:
 		status, text = http.StatusServiceUnavailable, `{"status":"draining"}`
+	case d.starting.Load():
+		status, text = http.StatusServiceUnavailable, `{"status":"starting"}`
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

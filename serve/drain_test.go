@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -97,6 +98,33 @@ func (d *drainServer) begin(tool string) <-chan string {
 		answer <- text
 	}()
 	return answer
+}
+
+// A server is ready once it is prepared, also after failures, and answers requests meanwhile.
+func TestReadyWhenPrepared(t *testing.T) {
+	t.Parallel()
+	server, _ := newLimited(t, lazy.Lazy, serve.Limits{}, slog.New(slog.DiscardHandler))
+	attempts, ready, ended := make(chan error), make(chan net.Addr, 1), make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		ended <- server.HTTP(ctx, serve.HTTP{Addr: "127.0.0.1:0", Drain: -1, Ready: func(a net.Addr) { ready <- a },
+			Prepare: func(context.Context) error { return <-attempts }})
+	}()
+	h := mcptest.To(t, "http://"+(<-ready).String()+"/mcp")
+	h.Post(mcptest.Initialize)
+	for _, err := range []error{errors.New("no store"), nil} {
+		if got := h.Send(http.MethodGet, "/readyz").StatusCode; got != http.StatusServiceUnavailable {
+			t.Errorf("/readyz answers %d before the server is prepared", got)
+		}
+		if text, _ := h.Post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"early"}}}`); !strings.
+			Contains(text, "early") {
+			t.Errorf("a call is answered %s", text)
+		}
+		attempts <- err
+	}
+	testwait.Until(t, "it is ready", func() bool { return h.Send(http.MethodGet, "/readyz").StatusCode == http.StatusOK })
+	stop()
+	mcptest.Ends(t, "the server", ended)
 }
 
 // A server that stops takes requests until a balancer has learnt that from /readyz.

@@ -72,6 +72,10 @@ type HTTP struct {
 	// Token of the caller with a bearer token of TokenFile; empty for other tokens. Nil = there are no such paths.
 	Connect func(caller func(token string) (string, error)) http.Handler
 
+	// Prepare does what requests need, such as opening a store. /readyz answers 503 until it succeeds; it is called
+	// again each second. Requests are served meanwhile. Nil = nothing.
+	Prepare func(context.Context) error
+
 	// Ready is called with the address once the server listens. May be nil.
 	Ready func(net.Addr)
 }
@@ -104,6 +108,9 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if s.letters != nil {
 		s.letters.drain.Store(serving.drain)
 		defer s.letters.leave()
+	}
+	if h.Prepare != nil {
+		serving.drain.prepare(ctx, h.Prepare, s.log)
 	}
 	fresh := &freshConns{}
 	web := &http.Server{

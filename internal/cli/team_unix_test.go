@@ -43,7 +43,8 @@ type team struct {
 type replica struct {
 	process
 	sandbox
-	gone bool // it gets no requests
+	at   string // its URL; empty while it gets no requests
+	turn int    // counts starts and kills
 }
 
 // newTeam starts replicas. Callers are ada, and bob who may only read.
@@ -71,28 +72,53 @@ func newTeam(t *testing.T, seed uint64, replicas int, alone bool) *team {
 		r.write(t, filepath.Join(r.home, "config", "toolfold", "config.json"), fmt.Sprintf(`{"upstreams":{"up":{"url":%q}}}`, team.upstream.URL))
 		team.replicas = append(team.replicas, r)
 		team.start(r)
-		testwait.Until(t, "a replica serves", func() bool { return r.address() != "" })
+		testwait.Until(t, "a replica serves", func() bool { return team.address(r) != "" })
 	}
 	return team
 }
 
-// start starts a replica, which gets requests once it serves.
+// start starts a replica, which gets requests once it is ready.
 func (s *team) start(r *replica) {
 	p := start(s.t, r.command(s.t, s.serve...), nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.process, r.gone = p, false
+	r.process, r.at = p, ""
+	r.turn++
+	go s.admit(r, p, r.turn)
+}
+
+// admit waits until a replica is ready, and sends it requests unless it was killed meanwhile.
+func (s *team) admit(r *replica, p process, turn int) {
+	for ; !p.ends(0); time.Sleep(10 * time.Millisecond) {
+		_, at, serves := strings.Cut(p.stderr.String(), "serving MCP at ")
+		at, _, _ = strings.Cut(at, "/mcp\n")
+		if !serves || status(at) != http.StatusOK {
+			continue
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.turn == turn {
+			r.at = at
+		}
+		return
+	}
+}
+
+// status returns the status of /readyz; 0 if nothing listens.
+func status(base string) int {
+	response, err := http.Get(base + "/readyz")
+	if err != nil {
+		return 0
+	}
+	response.Body.Close()
+	return response.StatusCode
 }
 
 // address returns the URL of a replica; empty while it gets no requests.
-func (r *replica) address() string {
-	log := r.stderr.String()
-	if r.gone || !strings.Contains(log, " tools, ") {
-		return ""
-	}
-	_, at, _ := strings.Cut(log, "serving MCP at ")
-	at, _, _ = strings.Cut(at, "/mcp\n")
-	return at
+func (s *team) address(r *replica) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return r.at
 }
 
 // serving returns the replicas that get requests.
@@ -100,7 +126,7 @@ func (s *team) serving() (list []*replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.replicas {
-		if r.address() != "" {
+		if r.at != "" {
 			list = append(list, r)
 		}
 	}
@@ -113,7 +139,7 @@ func (s *team) pick() (*url.URL, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = list[s.random.IntN(len(list))]
-	return url.Parse(s.last.address())
+	return url.Parse(s.last.at)
 }
 
 // proxy returns the balancer. A client whose replica ends meanwhile loses its connection.
@@ -147,7 +173,8 @@ func (s *team) kill(r *replica) {
 	s.t.Helper()
 	testwait.Until(s.t, "another replica serves", func() bool { return len(s.serving()) > 1 })
 	s.mu.Lock()
-	r.gone = true
+	r.at = ""
+	r.turn++
 	s.mu.Unlock()
 	if err := r.Process.Kill(); err != nil {
 		s.t.Fatal(err)
@@ -158,16 +185,16 @@ func (s *team) kill(r *replica) {
 
 // follow asks a replica whether it is ready until it has ended. It gets no requests once it is not ready.
 func (s *team) follow(r *replica) {
-	base := r.address()
+	base := s.address(r)
 	for ; ; time.Sleep(50 * time.Millisecond) {
-		response, err := http.Get(base + "/readyz")
-		if err != nil {
+		switch status(base) {
+		case 0:
 			return
+		case http.StatusServiceUnavailable:
+			s.mu.Lock()
+			r.at = ""
+			s.mu.Unlock()
 		}
-		response.Body.Close()
-		s.mu.Lock()
-		r.gone = response.StatusCode != http.StatusOK
-		s.mu.Unlock()
 	}
 }
 

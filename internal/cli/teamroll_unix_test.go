@@ -59,7 +59,7 @@ func TestRollingRestart(t *testing.T) {
 			t.Errorf("it ended with %d: %s", code, r.stderr)
 		}
 		s.start(r)
-		testwait.Until(t, "it serves again", func() bool { return r.address() != "" })
+		testwait.Until(t, "it serves again", func() bool { return s.address(r) != "" })
 	}
 	close(rolled)
 	load.Wait()

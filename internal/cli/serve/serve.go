@@ -97,7 +97,7 @@ func serveAction(c *cli.Context, makeSite Site) error {
 		defer end()
 		return server.HTTP(ctx, serve.HTTP{
 			Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: o.Servable(), Hosts: allowed, Site: site, Ready: ready, Drain: grace,
-			CertFile: o.HTTPTLS.Cert, KeyFile: o.HTTPTLS.Key, Connect: b.Connect(o),
+			CertFile: o.HTTPTLS.Cert, KeyFile: o.HTTPTLS.Key, Connect: b.Connect(o), Prepare: b.Prepare(),
 		})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {

@@ -64,6 +64,18 @@ func (b *Workbench) meet(authorize func(*http.Request) (serve.Identity, error)) 
 	}
 }
 
+// Prepare opens the store of servers that share sessions, so that balancers send no requests before. It is nil for other
+// servers, which open their store at the first call that needs it.
+func (b *Workbench) Prepare() func(context.Context) error {
+	if b.sessions == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		_, err := b.store.Open(ctx)
+		return err
+	}
+}
+
 // NewServer returns the server of the workbench. It notifies its clients of changes until ctx ends.
 func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.Server, error) {
 	families := o.Rules().Rights().Filter(b.Families())
