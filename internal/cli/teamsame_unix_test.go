@@ -143,7 +143,6 @@ func randomStep(r *rand.Rand) step {
 	case 11:
 		call("memory.list", `{"history":true,"limit":5}`)
 	case 12:
-		s.client |= 1
 		call("memory.bulk_delete", `{"prefix":"k"}`) // asks the user
 	case 13, 14:
 		call("tools.rest", `{"id":"$answers"}`)
@@ -183,7 +182,6 @@ func randomStep(r *rand.Rand) step {
 	case 32:
 		call("up.add_item", `{"text":%q}`, word())
 	case 33, 34:
-		s.client |= 1
 		call("up.ask_item", `{"text":%q}`, word())
 	case 35:
 		call("up."+[]string{"fail_item", "refuse_item", "no_item"}[r.IntN(3)], `{"text":%q}`, word())
