@@ -116,6 +116,9 @@ async function offered(user, url) {
   assert.fail('its tools are not offered');
 }
 
+/** A call as the audit has it. */
+const recordOf = (user, args) => ({ caller: user.sub, arguments: createHash('sha256').update(args).digest('hex') });
+
 /** All users call by turns at each replica, and get the answers to their own calls. Returns the calls as the audit has them. */
 async function callAll(all, replicas, records) {
   const made = [];
@@ -123,7 +126,7 @@ async function callAll(all, replicas, records) {
   await Promise.all(all.map(async (user, n) => {
     for (let i = n; i < calls; i += users) {
       const args = JSON.stringify({ as: user.sub, n: i });
-      made.push({ caller: user.sub, arguments: createHash('sha256').update(args).digest('hex') });
+      made.push(recordOf(user, args));
       const { status, result, answer } = await user.call(replicas[Math.floor(i / users) % 2].url, 'records.whoami', args);
       assert.equal(status, 200, answer);
       assert.deepEqual([result.isError ?? false, result.content?.[0].text], [false, `${user.sub} ${i}`], answer);
@@ -156,6 +159,14 @@ const audited = async (place) => {
   return stdout.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
 };
 
+/** Stops the replicas, and compares the calls that succeeded in the audit with those that were made. */
+async function eachAuditedOnce(replicas, made) {
+  for (const { server } of replicas) await server.stop(); // what only reads is recorded within a second
+  const key = (one) => `${one.caller} ${one.arguments}`;
+  const entries = (await audited(replicas[0].place)).filter((one) => /whoami/.test(one.action) && !one.code && one.ended);
+  assert.deepEqual(entries.map(key).sort(), made.map(key).sort());
+}
+
 test('no request has the token of another user, and the audit has each call once', { skip: !stores.PostgreSQL }, async (t) => {
   const issuer = await Issuer.start(t);
   issuer.seconds = 2;
@@ -167,10 +178,7 @@ test('no request has the token of another user, and the audit has each call once
   const all = Array.from({ length: users }, (_, n) => new User(issuer, n));
   for (const { url } of replicas) await offered(all[0], url);
   const made = await callAll(all, replicas, records);
-  for (const { server } of replicas) await server.stop(); // what only reads is recorded within a second
-  const key = (one) => `${one.caller} ${one.arguments}`;
-  const entries = (await audited(replicas[0].place)).filter((one) => /whoami/.test(one.action) && !one.code && one.ended);
-  assert.deepEqual(entries.map(key).sort(), made.map(key).sort());
+  await eachAuditedOnce(replicas, made);
   t.diagnostic(`${calls} calls of ${users} users, ${issuer.exchanged} exchanges, ${records.refused} requests refused upstream`);
 });
 
@@ -216,15 +224,18 @@ test('users who logged in share a login over two replicas, which renew it one at
     await logIn(issuer, user, answer);
   }
   for (const { url } of replicas) await offered(all[0], url);
-  await callAll(all, replicas, records);
+  const made = await callAll(all, replicas, records);
   for (const round of [1, 2, 3]) { // both replicas at once
     await issuer.ended();
     await Promise.all(all.flatMap((user) => replicas.map(async ({ url }) => {
-      const { answer } = await user.call(url, 'records.whoami', `{"as":"${user.sub}","n":${round}}`);
+      const args = `{"as":"${user.sub}","n":${round}}`;
+      made.push(recordOf(user, args));
+      const { answer } = await user.call(url, 'records.whoami', args);
       assert.match(answer, new RegExp(`${user.sub} ${round}`));
     })));
   }
   assert.equal(issuer.invalid, 0, 'a refresh token was used twice');
   assert.ok(issuer.refreshed >= 3 * users, `${issuer.refreshed} renewals`);
+  await eachAuditedOnce(replicas, made);
   t.diagnostic(`${calls} calls of ${users} users, ${issuer.refreshed} renewals, ${records.refused} requests refused upstream`);
 });
