@@ -1,43 +1,67 @@
 package page
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools/trace"
+	"github.com/toolfold/toolfold/upstream"
 )
 
-// BenchmarkViews fetches each view of a store with 100,000 calls of the last 24 hours, and a file of the same size. The
-// ratio compares their medians.
+// BenchmarkViews fetches each view of 50 servers with 2,000 tools and a store with 100,000 calls of the last 24 hours, and
+// a file of the same size. The ratio compares their medians.
 func BenchmarkViews(b *testing.B) {
 	url := "sqlite://" + b.TempDir() + "/t.db"
 	fillTraces(b, url)
-	withWorkbench(b, url, compareViews)
+	withWorkbench(b, url, 50, compareViews)
 }
 
-// withWorkbench runs do with a page over a store, as the command would serve it, in a sandbox.
-func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
+// withWorkbench runs do with a page over a store and some servers, as the command would serve it, in a sandbox.
+func withWorkbench[T testing.TB](t T, url string, count int, do func(T, *Page)) {
+	settingsHome := t.TempDir()
 	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", settingsHome)
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
+	var entries []string
+	for n := range count {
+		entries = append(entries, fmt.Sprintf(`"s%d":{"url":"http://127.0.0.1:9/s%d"}`, n, n))
+	}
+	folder := filepath.Join(settingsHome, "toolfold")
+	err := os.Mkdir(folder, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"upstreams":{`+strings.Join(entries, ",")+"}}"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	command := Command()
 	command.Action = func(c *cli.Context) error {
 		o, err := settings.Load(c)
+		if err == nil {
+			err = learnServers(c, o)
+		}
 		if err != nil {
 			return err
 		}
@@ -50,6 +74,7 @@ func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
 		p := &Page{
 			machine: newMachine(c, nil), call: caller(bench), version: "bench", log: slog.New(slog.DiscardHandler), now: time.Now,
 			stored: func() bool { return true }, activity: bench.Activity, called: bench.Called, asks: bench, storeMark: bench.Mark,
+			process:     servers.Process,
 			definitions: bench.Definitions, record: bench.Change, tools: func() (toolbox, error) { return bench, nil },
 		}
 		p.live = newLive(p.log, p.mark)
@@ -65,9 +90,42 @@ func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
 	}
 }
 
+// listed is a server with 40 tools.
+type listed struct{ gateway.Session }
+
+func (listed) List(context.Context) (upstream.Answer, error) {
+	var tools []json.RawMessage
+	for n := range 40 {
+		tools = append(tools, json.RawMessage(fmt.Sprintf(`{"name":"%s_record_%d","description":"Takes a record of the archive by its id, `+
+			`and says when it was changed.","inputSchema":{"type":"object","properties":{"id":{"type":"string"},"fields":{"type":"array",`+
+			`"items":{"type":"string"}}},"required":["id"]}}`, []string{"get", "list", "update", "remove"}[n%4], n/4)))
+	}
+	return upstream.Answer{Name: "archive", Tools: tools}, nil
+}
+
+func (listed) Gone() <-chan struct{} { return nil }
+func (listed) Close()                {}
+
+// learnServers keeps the lists of the servers in the settings.
+func learnServers(c *cli.Context, o *settings.Options) error {
+	list, err := servers.Upstreams(c, o)
+	if err != nil {
+		return err
+	}
+	g, err := servers.NewGateway(gateway.Options{Upstreams: list, Log: slog.New(slog.DiscardHandler),
+		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
+			return listed{}, nil
+		}})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return g.Learn(c.Context)
+}
+
 // views are paths of views that list.
-var views = []string{"/", "/servers", "/tools", "/tools/memory.store", "/calls", "/calls?label=family.action7", "/charts",
-	"/charts?over=month", "/tasks", "/notes", "/sessions", "/settings"}
+var views = []string{"/", "/servers", "/servers/s7", "/tools", "/servers?find=record", "/tools?find=record", "/tools/memory.store",
+	"/calls", "/calls?label=family.action7", "/charts", "/charts?over=month", "/tasks", "/notes", "/sessions", "/settings"}
 
 // fillTraces stores 100,000 calls of 40 actions in the 24 hours before now.
 func fillTraces(b *testing.B, url string) {
