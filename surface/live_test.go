@@ -156,6 +156,31 @@ func TestDiscoveryFollowsTheCatalogue(t *testing.T) {
 	}
 }
 
+// Watchers are called once for a change, and not for one that changes nothing.
+func TestChangesAreToldOnce(t *testing.T) {
+	t.Parallel()
+	s := live(t, surface.Options{})
+	told := 0
+	s.OnChange(func() { told++ })
+	almanac := external(t, "almanac", "Tides of a harbour.")
+	for _, step := range []struct {
+		why    string
+		change func() error
+		want   int
+	}{
+		{"nothing is removed", func() error { return s.Remove() }, 0},
+		{"what is removed is not there", func() error { return s.Remove("almanac") }, 0},
+		{"added", func() error { return s.Put(almanac) }, 1},
+		{"the same again", func() error { return s.Put(almanac) }, 1},
+		{"replaced", func() error { return s.Put(external(t, "almanac", "Moon phases by night.")) }, 2},
+		{"removed", func() error { return s.Remove("almanac", "nothing") }, 3},
+	} {
+		if err := step.change(); err != nil || told != step.want {
+			t.Errorf("%s: told %d times, want %d: %v", step.why, told, step.want, err)
+		}
+	}
+}
+
 // Tools that were declared elsewhere are checked and explained like our own.
 func TestExternalTools(t *testing.T) {
 	t.Parallel()

@@ -489,6 +489,9 @@ func (s *Surface) change(edit func([]*toolfold.Family) []*toolfold.Family) error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	families := edit(slices.Clone(s.Families()))
+	if slices.Equal(families, s.Families()) {
+		return nil // clients that are told list the tools again
+	}
 	if err := agree(families); err != nil {
 		return err
 	}
