@@ -55,7 +55,7 @@ type saving int
 
 const (
 	saves    saving = iota // a record that cannot be stored is offered all the same
-	mustSave               // a shared record that cannot be stored is not offered: it has a decision of the user
+	mustSave               // a shared record that cannot be stored is not offered: it has a decision of the user, or a first list
 	isSaved                // another process has stored it
 )
 
@@ -116,7 +116,10 @@ func (l *link) change(ctx context.Context, saving saving, edit func(k *record) e
 	defer l.changing.Unlock()
 	for {
 		now := l.current(ctx)
-		if now.fault != nil && (saving == mustSave || now.Accepted == nil && !l.gateway.options.Joins) {
+		if now.Accepted == nil && !l.gateway.options.Joins {
+			saving = mustSave
+		}
+		if now.fault != nil && saving == mustSave {
 			return fmt.Errorf("%w, so nothing is accepted: %w", errNotShared, now.fault)
 		}
 		now.saving = saving

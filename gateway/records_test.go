@@ -333,6 +333,12 @@ func TestRecordsDown(t *testing.T) {
 	if _, err := a.Approve("srv", held...); err == nil || !strings.Contains(err.Error(), "it is down") || offers(a, "get_a") {
 		t.Errorf("approved with %v", err)
 	}
+	r.fail(nil)
+	cut := sharing(t, r, t.TempDir(), one, func(o *gateway.Options) { o.Upstreams[0].Name = "new" })
+	r.interrupt(func() { r.fail(errors.New("it is down")) }) // after it was read
+	if err := cut.Refresh(t.Context(), "new"); err == nil || !strings.Contains(err.Error(), "it is down") || offered(cut) != "" {
+		t.Errorf("a first list is accepted that was not stored: %s, %v", offered(cut), err)
+	}
 	fresh := sharing(t, r, t.TempDir(), one)
 	if err := fresh.Refresh(t.Context(), "srv"); err == nil || !strings.Contains(err.Error(), "it is down") || offered(fresh) != "" {
 		t.Errorf("a first list is accepted: %s, %v", offered(fresh), err)
