@@ -92,9 +92,11 @@ type exchange struct {
 // Errors of retries.
 var (
 	errCallEnded = &protocolError{code: mcp.INVALID_PARAMS,
-		message: "the call of this requestState has ended, or was continued already: call again without requestState"}
+		message: "the call of this requestState has ended, or was continued already: " +
+			"look whether it was done, then call again without requestState"}
 	errServerEnded = &protocolError{code: mcp.INVALID_PARAMS,
-		message: "the call of this requestState has ended, or its server process has: call again without requestState"}
+		message: "the call of this requestState has ended, or its server process has: " +
+			"look whether it was done, then call again without requestState"}
 	errCallLost = &protocolError{code: mcp.INTERNAL_ERROR, message: "the server process of this call has ended or cannot be reached: " +
 		"look whether the call was done, then call again without requestState"}
 	errNotPassed = &protocolError{code: mcp.INTERNAL_ERROR,
@@ -335,18 +337,24 @@ func (l *letters) pass(
 	id := uuid.NewString()
 	defer l.enter(id, x)()
 	gone, err := l.attend(ctx, owner)
-	if err == nil && len(gone) > 0 {
+	switch {
+	case ctx.Err() != nil: // await reports it
+	case err != nil:
+		l.log.Warn("the retry of a call is not passed to the server on which the call waits", "err", err)
+		return answer, nil, errNotPassed
+	case len(gone) > 0:
 		return answer, nil, errServerEnded
 	}
-	if err == nil {
-		err = l.send(ctx, owner, nameRetry, passed{Exchange: id, Retry: &retry{
-			State: state, Key: key, Responses: responses, Method: r.method, Tool: r.about(), ProgressToken: r.meta.progressToken,
-			Info: *r.admission.info, Caller: r.caller.name, Host: r.clientHost,
-		}})
+	letter := passed{Exchange: id, Retry: &retry{
+		State: state, Key: key, Responses: responses, Method: r.method, Tool: r.about(), ProgressToken: r.meta.progressToken,
+		Info: *r.admission.info, Caller: r.caller.name, Host: r.clientHost,
+	}}
+	if err = l.send(ctx, owner, nameRetry, letter); err != nil { // it may be stored all the same; sent twice, it counts once
+		err = l.send(ctx, owner, nameRetry, letter)
 	}
 	if err != nil && ctx.Err() == nil {
-		l.log.Warn("the retry of a call does not reach the server on which the call waits", "err", err)
-		return answer, nil, errNotPassed
+		l.log.Warn("it is not known whether the retry of a call reached the server on which the call waits", "err", err)
+		return answer, nil, errCallLost
 	}
 	select {
 	case l.hurry <- struct{}{}:

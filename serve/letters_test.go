@@ -32,6 +32,7 @@ type postOffice struct {
 	there   map[string]time.Time
 	dead    map[string]bool                          // servers without the store
 	drops   func(server string, l serve.Letter) bool // letters that are lost; nil = none
+	fails   func(l serve.Letter) bool                // letters that are stored, though their sender gets an error; nil = none
 	sent    int                                      // bytes
 }
 
@@ -60,8 +61,12 @@ func (p *postOffice) Leave(_ context.Context, server string) error {
 func (p *postOffice) Send(_ context.Context, server string, l serve.Letter) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sent += len(l.Message); p.drops == nil || !p.drops(server, l) {
+	known := slices.ContainsFunc(p.letters[server], func(other serve.Letter) bool { return other.ID == l.ID })
+	if p.sent += len(l.Message); !known && (p.drops == nil || !p.drops(server, l)) {
 		p.letters[server] = append(p.letters[server], l)
+	}
+	if p.fails != nil && p.fails(l) {
+		return fmt.Errorf("no answer of the store")
 	}
 	return nil
 }
@@ -355,7 +360,7 @@ func TestRetriesThatEnd(t *testing.T) {
 		!strings.Contains(text, "look whether the call was done, then call again without requestState") {
 		t.Errorf("it is answered %s", text)
 	}
-	if text := b[1].call(t.Context(), "ada", "wait", "t", parked); !strings.Contains(text, "or its server process has: call again without") {
+	if text := b[1].call(t.Context(), "ada", "wait", "t", parked); !strings.Contains(text, "or its server process has: look") {
 		t.Errorf("it is answered %s", text)
 	}
 }
@@ -409,5 +414,22 @@ func TestLettersAreLost(t *testing.T) {
 				t.Errorf("it is answered %s", answer)
 			}
 		})
+	}
+}
+
+// A letter may have been stored though the store did not answer. Then the client is never told to send the request again,
+// which would be refused, and to call again, which would do it twice.
+func TestLettersWithoutAnswerOfTheStore(t *testing.T) {
+	t.Parallel()
+	for failures, want := range map[int]string{1: "accept", 2: "look whether the call was done, then call again without requestState"} {
+		office, b := newBranches(t, 2)
+		_, more := asked(t, b[0].call(t.Context(), "ada", "ask", "t", `"arguments":{"n":1},`), "x")
+		office.fails = func(l serve.Letter) bool {
+			failures--
+			return failures >= 0 && strings.HasSuffix(l.ID, "retry")
+		}
+		if answer := b[1].call(t.Context(), "ada", "ask", "t", more); !strings.Contains(answer, want) {
+			t.Errorf("it is answered %s", answer)
+		}
 	}
 }

@@ -67,14 +67,14 @@ func TestWaitingCallsOverReplicas(t *testing.T) {
 	<-replicas[0].ended
 	for range 2 {
 		if answer := call(at[1], killed); !strings.Contains(answer, "then call again without requestState") &&
-			!strings.Contains(answer, "its server process has: call again without requestState") {
+			!strings.Contains(answer, "its server process has: look whether it was done") {
 			t.Errorf("without its process it is answered %s", answer)
 		}
 	}
 	stopped := reply(call(at[1], ""), "apple")
 	replicas[1].signal(t, syscall.SIGTERM)
 	<-replicas[1].ended
-	if answer := call(at[2], stopped); !strings.Contains(answer, "its server process has: call again without requestState") {
+	if answer := call(at[2], stopped); !strings.Contains(answer, "its server process has: look whether it was done") {
 		t.Errorf("after the end of its process it is answered %s", answer)
 	}
 	if asked := call(at[2], ""); !strings.Contains(asked, "Which fruit?") {

@@ -414,7 +414,7 @@ func TestWaitingCallsOverReplicas(t *testing.T) {
 		if answer := call(b, "ada", more); !strings.Contains(answer, "then call again without requestState") {
 			t.Errorf("without its server it is answered %s", answer)
 		}
-		if answer := call(b, "ada", more); !strings.Contains(answer, "its server process has: call again without requestState") {
+		if answer := call(b, "ada", more); !strings.Contains(answer, "its server process has: look whether it was done") {
 			t.Errorf("without its server it is answered %s", answer)
 		}
 		t.Logf("known after %s", time.Since(began))
