@@ -93,11 +93,14 @@ func (g *Gateway) Exchanges() bool {
 }
 
 // Met asks servers with [ExchangeLogin] that never listed their tools for them, with the access token of the caller of a
-// context. It does not wait for the answers.
-func (g *Gateway) Met(ctx context.Context) {
+// context, if the caller's rights may include a tool of the server. It does not wait for the answers.
+func (g *Gateway) Met(ctx context.Context, rights *toolfold.Rights) {
 	asking := callctx.With(g.life, callctx.Of[callctx.Bearer](ctx))
 	for _, l := range g.links {
-		if l.exchange != nil && !l.hasTools() && l.Problem == "" && !l.isOff() && l.exchange.begins(g.options.Now()) {
+		if l.exchange == nil || l.hasTools() || l.Problem != "" || l.isOff() || !rights.Allow(l.anyTool()) {
+			continue
+		}
+		if l.exchange.begins(g.options.Now()) {
 			g.work.Go(func() { _ = l.refresh(asking) }) // a failure is logged
 		}
 	}

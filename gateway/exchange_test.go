@@ -6,12 +6,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/test/testwait"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -63,7 +65,7 @@ func TestExchangedCallers(t *testing.T) {
 	if names := g.Unasked(); len(names) > 0 || len(g.Families()) > 0 || !strings.Contains(g.Absent()["srv"], "once a user who logs in") {
 		t.Errorf("asked without a caller: %v %v", names, g.Absent())
 	}
-	g.Met(callctx.With(t.Context(), callctx.NewBearer("ada", time.Now().Add(time.Hour))))
+	g.Met(callctx.With(t.Context(), callctx.NewBearer("ada", time.Now().Add(time.Hour))), nil)
 	select {
 	case <-offered:
 	case <-time.After(testwait.Limit):
@@ -93,4 +95,49 @@ func TestExchangedCallers(t *testing.T) {
 	if err := alone.Refresh(t.Context(), "srv"); err == nil || !strings.Contains(err.Error(), "only toolfold serve --http can call it") {
 		t.Errorf("without callers: %v", err)
 	}
+}
+
+// The token of a caller is not sent to a server whose tools the caller may not call.
+func TestListWithRights(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{running: map[*countedProgram]bool{}}
+		exchanged := func(name string) gateway.Upstream {
+			return gateway.Upstream{Name: name, Server: upstream.Server{URL: "https://" + name + ".example"}, Login: gateway.ExchangeLogin}
+		}
+		met := func(r permission.Rules, sets ...string) bool {
+			g, err := gateway.New(gateway.Options{Connect: f.connect, Upstreams: []gateway.Upstream{exchanged("my-srv"), {Name: "other"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			rights, _ := r.OfCaller(sets, map[string]permission.Set{
+				"in": {Upstreams: map[string][]string{"my-srv": {"get_*"}}}, "out": {Upstreams: map[string][]string{"other": nil}},
+			})
+			before := f.started
+			g.Met(callctx.With(t.Context(), callctx.NewBearer("ada", time.Time{})), rights)
+			synctest.Wait()
+			return f.started > before
+		}
+		type rules = permission.Rules
+		for _, r := range []rules{
+			{}, {Allow: []string{"my-srv"}}, {Allow: []string{"memory", "my-srv.get_*"}}, {Allow: []string{"*.get"}}, {Allow: []string{"my_srv_x"}},
+			{Allow: []string{"my-srv"}, Deny: []string{"*.delete", "my-srv.write"}, ReadOnly: true},
+		} {
+			if !met(r) {
+				t.Errorf("%+v: the list is not requested", r)
+			}
+		}
+		for _, r := range []rules{
+			{ReadOnly: true}, {Deny: []string{"*.delete"}}, {Allow: []string{"memory"}}, {Allow: []string{"other.*", "my"}},
+			{Allow: []string{"my-srv"}, Deny: []string{"my-srv"}}, {Allow: []string{"*"}, Deny: []string{"my-srv.*"}},
+		} {
+			if met(r) {
+				t.Errorf("%+v: the list is requested", r)
+			}
+		}
+		if !met(rules{}, "in") || met(rules{}, "out") || met(rules{}, "unknown") {
+			t.Error("sets are not looked at")
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -61,6 +62,19 @@ func (l *link) grants(tool string) func(*toolfold.Action, string) bool {
 		}
 		return false
 	}
+}
+
+// anyTool stands for the tools of a server whose list is not known yet. Rights include it if they may include one of them.
+func (l *link) anyTool() *toolfold.Action {
+	a := &toolfold.Action{Name: "any", Effect: toolfold.Reads, Definition: json.RawMessage(`{}`)}
+	a.Family = &toolfold.Family{Name: l.base, Also: l.titles[0], Server: l.Name, Category: l.category(), Actions: []*toolfold.Action{a}}
+	a.Grants = func(_ *toolfold.Action, text string) bool {
+		p := pattern.AsIs(text)
+		start := p.Start()
+		begun := !p.Exact() && (strings.HasPrefix(l.titles[0], start) || strings.HasPrefix(l.base, start))
+		return (begun || l.claim(start) > 0) && !l.gateway.belongsToOther(p, l)
+	}
+	return a
 }
 
 // isOfferRule reports whether a pattern is for prompts or resources of the server.

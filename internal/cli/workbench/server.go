@@ -50,7 +50,7 @@ func (b *Workbench) login(ctx context.Context, o *settings.Options) (*issuer.Iss
 }
 
 // meet returns authorize with a look at servers that never listed their tools and get exchanged tokens: the first known
-// caller lets them list.
+// caller with rights there lets them list.
 func (b *Workbench) meet(authorize func(*http.Request) (serve.Identity, error)) func(*http.Request) (serve.Identity, error) {
 	if b.gateway == nil || !b.gateway.Exchanges() {
 		return authorize
@@ -58,7 +58,7 @@ func (b *Workbench) meet(authorize func(*http.Request) (serve.Identity, error)) 
 	return func(r *http.Request) (serve.Identity, error) {
 		who, err := authorize(r)
 		if err == nil {
-			b.gateway.Met(callctx.With(r.Context(), callctx.BearerOf(r.Header.Get("Authorization"), who.Expires)))
+			b.gateway.Met(callctx.With(r.Context(), callctx.BearerOf(r.Header.Get("Authorization"), who.Expires)), who.Rights)
 		}
 		return who, err
 	}
