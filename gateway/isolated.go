@@ -45,15 +45,39 @@ type sessionPool struct {
 	members  map[owner]*member
 	ended    map[owner]string // why the session of an owner ended; reported to the owner's next call
 	watched  map[string]bool  // resource URIs
-	failures int              // failed starts in a row
-	trouble  string           // why the last start failed
-	retry    time.Time        // no start before this time
-	listed   bool             // the tools were listed since the pool is there
+	troubles map[owner]trouble
+	listed   bool // the tools were listed since the pool is there
 }
 
 // owner identifies the caller that has a session with the server. If callers log in, token is
 // [upstream.CallerKey], and session is empty.
 type owner struct{ token, session string }
+
+// trouble is about starts that failed.
+type trouble struct {
+	why      string    // the last one failed
+	failures int       // in a row
+	retry    time.Time // no start before this time
+}
+
+// troubleOf returns the owner whose trouble delays starts for an owner: the server may refuse the login of one caller, and
+// a process starts for all or for nobody.
+func (s *sessionPool) troubleOf(of owner) owner {
+	if s.byCaller {
+		return of
+	}
+	return owner{}
+}
+
+// failed delays the next start after one that failed.
+func (s *sessionPool) failed(of owner, why string) {
+	now := time.Now()
+	maps.DeleteFunc(s.troubles, func(_ owner, t trouble) bool { return now.Sub(t.retry) > mostPause })
+	t := s.troubles[s.troubleOf(of)]
+	t.why, t.retry = why, now.Add(min(firstPause<<min(t.failures, 10), mostPause))
+	t.failures++
+	s.troubles[s.troubleOf(of)] = t
+}
 
 // ownerOf returns the caller of a context.
 func (s *sessionPool) ownerOf(ctx context.Context) owner {
@@ -80,30 +104,41 @@ func newSessionPool(l *link, asks upstream.Client) *sessionPool {
 		name: l.Name, limit: l.MaxSessions, idle: l.SessionIdle, byCaller: l.Login.byCaller(), exchange: l.exchange,
 		open: l.reachFor, asks: asks, hold: l.gateway.options.Hold,
 		members: map[owner]*member{}, ended: map[owner]string{}, watched: map[string]bool{},
+		troubles: map[owner]trouble{},
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
 // List implements [Session]. It uses the oldest session that is open, so that the list stays that of one caller, or
-// opens a session for the list. If callers log in there has to be one.
+// opens a session for the list. If callers log in there has to be one, and the login of the oldest may be over: then it uses
+// the next.
 func (s *sessionPool) List(ctx context.Context) (upstream.Answer, error) {
 	s.mu.Lock()
 	members := slices.SortedFunc(maps.Values(s.members), func(a, b *member) int { return a.begun.Compare(b.begun) })
 	s.mu.Unlock()
+	var over error
 	for _, m := range members {
 		select {
 		case <-m.started:
-			if m.err == nil {
-				answer, err := m.session.List(ctx)
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.listed = s.listed || err == nil
-				return answer, err
-			}
 		case <-ctx.Done():
 			return upstream.Answer{}, ctx.Err()
 		}
+		if m.err != nil {
+			continue
+		}
+		answer, err := m.session.List(ctx)
+		if errors.Is(err, upstream.ErrLogin) || errors.Is(err, upstream.ErrExchange) {
+			over = err
+			continue
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.listed = s.listed || err == nil
+		return answer, err
+	}
+	if over != nil {
+		return upstream.Answer{}, over
 	}
 	if s.byCaller && s.exchange == nil {
 		return upstream.Answer{}, errors.New("no caller who has logged in is connected with it")
@@ -180,7 +215,8 @@ func (s *sessionPool) enter(ctx context.Context, of owner, c *upstream.Call) (*m
 	defer s.mu.Unlock()
 	m := s.members[of]
 	why, lost := s.ended[of]
-	pause := time.Until(s.retry)
+	failed := s.troubles[s.troubleOf(of)]
+	pause := time.Until(failed.retry)
 	switch {
 	case s.life.Err() != nil:
 		return nil, &upstream.LostAnswerError{Why: "the gateway is closed"}
@@ -194,7 +230,7 @@ func (s *sessionPool) enter(ctx context.Context, of owner, c *upstream.Call) (*m
 		delete(s.ended, of)
 		return nil, s.begunAgain(why)
 	case m == nil && pause > 0:
-		return nil, &upstream.LostAnswerError{Why: fmt.Sprintf("%s; next start in %s", s.trouble, pause.Round(time.Second)+time.Second)}
+		return nil, &upstream.LostAnswerError{Why: fmt.Sprintf("%s; next start in %s", failed.why, pause.Round(time.Second)+time.Second)}
 	case m == nil && len(s.members) >= s.limit && s.byCaller:
 		return nil, toolfold.Errorf(toolfold.LimitReached, "%d callers are connected with the server %s, the limit of its maxSessions",
 			s.limit, s.name).WithHint("call again later: a connection ends after %s without a call", s.idle)
@@ -254,10 +290,9 @@ func (s *sessionPool) start(ctx context.Context, of owner, m *member) {
 	switch {
 	case errors.Is(m.err, upstream.ErrLogin), errors.Is(m.err, upstream.ErrExchange): // other callers have logins of their own
 	case m.err != nil:
-		s.trouble, s.retry = m.err.Error(), time.Now().Add(min(firstPause<<min(s.failures, 10), mostPause))
-		s.failures++
+		s.failed(of, m.err.Error())
 	default:
-		s.failures, s.retry = 0, time.Time{}
+		delete(s.troubles, s.troubleOf(of))
 	}
 	watched, outdated := slices.Sorted(maps.Keys(s.watched)), !s.byCaller || !s.listed
 	ended := s.members[of] != m // removed meanwhile

@@ -33,6 +33,7 @@ type countedProgram struct {
 	fleet  *fleet
 	client upstream.Client
 	count  int
+	over   bool // the login of its caller
 	gone   chan struct{}
 }
 
@@ -56,6 +57,9 @@ func (f *fleet) runs() int {
 
 // List implements [gateway.Session].
 func (p *countedProgram) List(context.Context) (upstream.Answer, error) {
+	if p.over {
+		return upstream.Answer{}, upstream.ErrLogin
+	}
 	return upstream.Answer{Tools: []json.RawMessage{
 		json.RawMessage(`{"name":"count","inputSchema":{"type":"object"}}`), json.RawMessage(`{"name":"ask","inputSchema":{"type":"object"}}`),
 		json.RawMessage(`{"name":"die","inputSchema":{"type":"object"}}`),

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,6 +96,32 @@ func TestCallerWithoutLogin(t *testing.T) {
 	f.broken = nil
 	f.mu.Unlock()
 	expect(t, call(toolfold.Origin{Token: "bob"}, "srv_login"), "You are logged in at srv")
+}
+
+// A server that refuses one caller delays this caller alone, and the list comes from a caller whose login is good.
+func TestRefusedCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{broken: errors.New("it answered 403 Forbidden")}
+		g, call := loginGateway(t, f)
+		defer g.Close()
+		ada, bob := toolfold.Origin{Token: "ada"}, toolfold.Origin{Token: "bob"}
+		expect(t, call(bob, "srv_login"), "403 Forbidden")
+		f.broken = nil
+		expect(t, call(ada, "srv_login"), "You are logged in at srv")
+		expect(t, call(bob, "count"), "403 Forbidden; next start in")
+		time.Sleep(2 * time.Second)
+		for p := range f.running {
+			p.over = true
+		}
+		if err := g.Refresh(t.Context(), "srv"); !errors.Is(err, upstream.ErrLogin) {
+			t.Errorf("without a login: %v", err)
+		}
+		expect(t, call(bob, "count"), "count 1")
+		if err := g.Refresh(t.Context(), "srv"); err != nil {
+			t.Errorf("after the end of the first login: %v", err)
+		}
+	})
 }
 
 // Without logins of callers such a server cannot be called, and nothing of it is offered.
