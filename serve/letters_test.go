@@ -307,6 +307,12 @@ func TestRetriesOfOthersElsewhere(t *testing.T) {
 			t.Errorf("%.100q is answered %s", wrong, answer)
 		}
 	}
+	for _, wrong := range []string{"5", `{"a":1}`, "true", "[]"} { // begins no new call
+		answer := b[1].call(t.Context(), "ada", "ask", "t", call+`"requestState":`+wrong+`,"inputResponses":{},`)
+		if !strings.Contains(answer, `"code":-32602`) || !strings.Contains(answer, "requestState must be the text") {
+			t.Errorf("%s is answered %s", wrong, answer)
+		}
+	}
 	answers := make(chan string, 8)
 	for i := range cap(answers) {
 		go func() { answers <- b[i%2].call(t.Context(), "ada", "ask", "t", more) }()

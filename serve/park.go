@@ -166,8 +166,12 @@ func (s *Server) callModern(
 ) (answer toolfold.Answer, asks *ordered.Map, failed *protocolError) {
 	key, state := r.callKey(name), textOfJSON(r.params.state)
 	responses, failed := readResponses(r.params.responses)
-	if failed != nil {
+	switch {
+	case failed != nil:
 		return answer, nil, failed
+	case state == "" && !slices.Contains([]string{"", "null", `""`}, string(r.params.state)):
+		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
+			message: "requestState must be the text that came with the questions; without it, a new call begins"}
 	}
 	var p *pendingCall
 	if state == "" {
