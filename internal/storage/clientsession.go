@@ -108,7 +108,8 @@ func (s ClientSessions) Unsubscribe(ctx context.Context, id, uri string) error {
 func (s ClientSessions) Use(ctx context.Context, ids []string, since time.Time) (ended []string, err error) {
 	_, err = s.db.writer().exec(ctx, `DELETE FROM client_sessions WHERE seen_at < ?`, since.UnixMicro())
 	if err == nil {
-		_, err = s.db.writer().exec(ctx, `DELETE FROM client_answers WHERE at < ?`, since.UnixMicro())
+		_, err = s.db.writer().exec(ctx, `DELETE FROM client_answers WHERE at < ? OR session NOT IN (SELECT id FROM client_sessions)`,
+			since.UnixMicro())
 	}
 	if err == nil {
 		_, err = s.db.writer().exec(ctx, `DELETE FROM client_subscriptions WHERE session NOT IN (SELECT id FROM client_sessions)`)
@@ -128,6 +129,9 @@ func (s ClientSessions) Use(ctx context.Context, ids []string, since time.Time) 
 // End removes a session.
 func (s ClientSessions) End(ctx context.Context, id string) error {
 	_, err := s.db.writer().exec(ctx, `DELETE FROM client_sessions WHERE id = ?`, hashed(id))
+	if err == nil { // it may be large
+		_, err = s.db.writer().exec(ctx, `DELETE FROM client_answers WHERE session = ?`, hashed(id))
+	}
 	return err
 }
 

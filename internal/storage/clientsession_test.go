@@ -14,7 +14,8 @@ import (
 func TestClientSessions(t *testing.T) {
 	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
 		now := time.Unix(1000, 0)
-		s := archiveStore(t, name).ClientSessions(func() time.Time { return now })
+		db := archiveStore(t, name)
+		s := db.ClientSessions(func() time.Time { return now })
 		check := func(err error) {
 			t.Helper()
 			if err != nil {
@@ -124,9 +125,28 @@ func TestClientSessions(t *testing.T) {
 		if ended, _ := s.Use(t.Context(), []string{"one", "two"}, now.Add(-time.Hour)); !slices.Equal(ended, []string{"one"}) {
 			t.Errorf("%q ended", ended)
 		}
+		answers := func() int {
+			t.Helper()
+			n, err := scalar[int](t.Context(), db.reader(), sqlf(`SELECT count(*) FROM client_answers`))
+			check(err)
+			return n
+		}
+		check(s.Pass(t.Context(), "two", "late", json.RawMessage(`{}`)))
+		if answers() == 0 {
+			t.Error("no answer waits")
+		}
 		check(s.End(t.Context(), "two"))
-		if _, ok := find("two", ""); ok {
-			t.Error("an ended session is found")
+		if _, ok := find("two", ""); ok || answers() != 0 {
+			t.Errorf("an ended session is found: %t, with %d answers", ok, answers())
+		}
+
+		check(s.Begin(t.Context(), "three", "", json.RawMessage(`{}`)))
+		now = now.Add(time.Minute)
+		check(s.Pass(t.Context(), "three", "7", json.RawMessage(`{}`)))
+		_, err = s.Use(t.Context(), nil, now.Add(-time.Second))
+		check(err)
+		if answers() != 0 {
+			t.Error("the answers of a session that was not used stay")
 		}
 	})
 }
