@@ -126,13 +126,18 @@ func (s ClientSessions) Use(ctx context.Context, ids []string, since time.Time) 
 	return ended, err
 }
 
-// End removes a session.
+// End removes a session with everything of it.
 func (s ClientSessions) End(ctx context.Context, id string) error {
-	_, err := s.db.writer().exec(ctx, `DELETE FROM client_sessions WHERE id = ?`, hashed(id))
-	if err == nil { // it may be large
-		_, err = s.db.writer().exec(ctx, `DELETE FROM client_answers WHERE session = ?`, hashed(id))
-	}
-	return err
+	return s.db.transact(ctx, func(t executor) error {
+		_, err := t.exec(ctx, `DELETE FROM client_sessions WHERE id = ?`, hashed(id))
+		if err == nil {
+			_, err = t.exec(ctx, `DELETE FROM client_answers WHERE session = ?`, hashed(id))
+		}
+		if err == nil {
+			_, err = t.exec(ctx, `DELETE FROM client_subscriptions WHERE session = ?`, hashed(id))
+		}
+		return err
+	})
 }
 
 // Hold binds a session to a server until a time, or returns the server that it is bound to now and until when.
