@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -195,6 +196,8 @@ func (l *link) copyToFile(text []byte, first bool) error {
 				if err := safefile.Replace(root, name, own); err != nil {
 					return err
 				}
+				l.gateway.options.Log.Warn("the record of an upstream in the store takes the place of this machine's, which is saved",
+					"upstream", l.Name, "file", filepath.Join(l.gateway.options.Dir, name))
 			}
 		}
 	}

@@ -281,7 +281,9 @@ func TestRecordCarriedOver(t *testing.T) {
 	if len(held) != 1 || err != nil || heldBack(t, joins, "srv") != "" || joins.Shares("srv") || r.writes != 0 {
 		t.Errorf("a process that joins: held %v, %v, %d records are shared", held, err, r.writes)
 	}
-	a, b := sharing(t, r, first, never), sharing(t, r, second, never)
+	var log text
+	logged := func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }
+	a, b := sharing(t, r, first, never, logged), sharing(t, r, second, never, logged)
 	for name, g := range map[string]*gateway.Gateway{"the first": a, "the second": b} {
 		plan, known := g.Plan("srv")
 		if held := heldBack(t, g, "srv"); held != "get_a" || !known || plan.Families[0].Name != "named_first" || !g.Shares("srv") {
@@ -294,6 +296,9 @@ func TestRecordCarriedOver(t *testing.T) {
 	}
 	if text, err := os.ReadFile(own[0]); err != nil || !bytes.Contains(text, []byte("named_second")) {
 		t.Errorf("the record of before is %s, %v", text, err)
+	}
+	if n := strings.Count(log.String(), "takes the place of this machine's"); n != 1 || !strings.Contains(log.String(), own[0]) {
+		t.Errorf("logged %s", log.String())
 	}
 	if own, _ := filepath.Glob(filepath.Join(first, "srv-*.own.json")); len(own) > 0 {
 		t.Errorf("the record that was carried over is there twice: %s", own)
