@@ -14,6 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // authorization is a login that has begun: the browser is at the authorization server. It is plain data, so that
@@ -196,11 +198,25 @@ func register(ctx context.Context, client *http.Client, server *oauthex.AuthServ
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 	}, client)
 	if err != nil {
-		return registration{}, fmt.Errorf("%w: %w", errRegistration, err)
+		return registration{}, fmt.Errorf("%w: %s", errRegistration, withoutBody(err))
 	}
 	return registration{ID: known.ClientID, Secret: known.ClientSecret, Style: styleOf([]string{
 		cmp.Or(known.TokenEndpointAuthMethod, "client_secret_basic"), // the default of RFC 7591
 	})}, nil
+}
+
+// withoutBody returns the reason that a client was not registered, without the body of an answer that is no error of
+// RFC 7591: it may have a secret, or be of a server inside the network that the metadata name.
+func withoutBody(err error) string {
+	text := err.Error()
+	if refused := new(oauthex.ClientRegistrationError); !errors.As(err, &refused) {
+		text, _, _ = strings.Cut(text, " (")
+		if status, is := strings.CutPrefix(text, "registration failed with status "); is {
+			status, _, _ = strings.Cut(status, ":")
+			text = "the authorization server answered " + status
+		}
+	}
+	return shorten.To(text, maxWhy)
 }
 
 // Errors of logins without a known client.

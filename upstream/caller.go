@@ -28,6 +28,7 @@ const (
 	ticketTime  = 10 * time.Minute // from the link to the end of the login
 	ticketLeast = 5 * time.Minute  // that a link has left when it is given again
 	browserTime = 10 * time.Minute // at the authorization server
+	beginTime   = time.Minute      // for the answers of a server and its authorization server, before the browser goes there
 	vaultTime   = time.Minute      // for a change of the vault, which may include a renewal
 )
 
@@ -58,6 +59,7 @@ type ticket struct {
 
 // begunLogin is a login whose browser is at the authorization server.
 type begunLogin struct {
+	URL           string            `json:"url"` // of the server; another one in the settings must not get the token
 	Authorization authorization     `json:"authorization"`
 	Browser       [sha256.Size]byte `json:"browser"` // hash of the secret in its cookie
 	Ends          time.Time         `json:"ends"`
@@ -202,7 +204,9 @@ func (l CallerLogins) Begin(ctx context.Context, s Server, secret string, b Brow
 	if err != nil {
 		return "", err
 	}
-	begun, address, err := authorize(ctx, newLoginClient(), s, authorizationOptions{State: b.State, Redirect: b.Back, Known: known})
+	asking, done := context.WithTimeout(ctx, beginTime)
+	defer done()
+	begun, address, err := authorize(asking, newLoginClient(), s, authorizationOptions{State: b.State, Redirect: b.Back, Known: known})
 	switch {
 	case errors.Is(err, errUnknownClient), errors.Is(err, errRegistration):
 		return "", fmt.Errorf("%w: register toolfold there with the redirect URI %s, and set clientId of %s", err, b.Back, s.Name)
@@ -215,7 +219,7 @@ func (l CallerLogins) Begin(ctx context.Context, s Server, secret string, b Brow
 		if !l.opens(*e, secret) {
 			return ErrTicket
 		}
-		e.Ticket.Begun = &begunLogin{begun, sha256.Sum256([]byte(b.Secret)), l.now().Add(browserTime)}
+		e.Ticket.Begun = &begunLogin{s.URL, begun, sha256.Sum256([]byte(b.Secret)), l.now().Add(browserTime)}
 		return nil
 	})
 	return address, err
@@ -225,17 +229,20 @@ func (l CallerLogins) Begin(ctx context.Context, s Server, secret string, b Brow
 // stores it. browser is the secret in the browser's cookie. A state is good for one call. The error is [ErrTicket] if no
 // login of this caller waits for that state in this browser.
 func (l CallerLogins) End(ctx context.Context, s Server, caller, browser string, query url.Values) error {
+	e, err := l.read(ctx, caller, s.Name)
+	if err == nil && !l.waits(e, s, browser, query) { // strangers do not hold the entry
+		err = ErrTicket
+	}
+	if err != nil {
+		return err
+	}
 	var begun authorization
 	var secret string
-	err := l.update(ctx, caller, s.Name, func(e *callerEntry) error {
-		if e.Ticket == nil || e.Ticket.Begun == nil {
+	err = l.update(ctx, caller, s.Name, func(e *callerEntry) error {
+		if !l.waits(*e, s, browser, query) {
 			return ErrTicket
 		}
-		b, hash := e.Ticket.Begun, sha256.Sum256([]byte(browser))
-		if !same(b.Authorization.State, query.Get("state")) || !same(string(b.Browser[:]), string(hash[:])) || !l.now().Before(b.Ends) {
-			return ErrTicket
-		}
-		begun, secret = b.Authorization, e.Ticket.Secret
+		begun, secret = e.Ticket.Begun.Authorization, e.Ticket.Secret
 		e.Ticket.Begun = nil
 		return nil
 	})
@@ -254,6 +261,16 @@ func (l CallerLogins) End(ctx context.Context, s Server, caller, browser string,
 		}
 		return nil
 	})
+}
+
+// waits reports whether a login of an entry waits for a query in a browser.
+func (l CallerLogins) waits(e callerEntry, s Server, browser string, query url.Values) bool {
+	if e.Ticket == nil || e.Ticket.Begun == nil {
+		return false
+	}
+	b, hash := e.Ticket.Begun, sha256.Sum256([]byte(browser))
+	return b.URL == s.URL && same(b.Authorization.State, query.Get("state")) && same(string(b.Browser[:]), string(hash[:])) &&
+		l.now().Before(b.Ends)
 }
 
 // vaultLogin is the login of a caller in the vault.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -175,6 +177,9 @@ func TestCallerLoginAttacks(t *testing.T) {
 		"another server": func(l *logins) error {
 			return l.End(t.Context(), upstream.Server{Name: "mail", URL: s.URL}, "ada", "cookie", l.query)
 		},
+		"another address of the server": func(l *logins) error {
+			return l.End(t.Context(), upstream.Server{Name: s.Name, URL: i.URL + "/other"}, "ada", "cookie", l.query)
+		},
 		"a later login of the ticket": func(l *logins) error {
 			if _, err := l.Begin(t.Context(), s, l.ticket, upstream.Browser{Secret: "new", State: "new", Back: back}); err != nil {
 				t.Error(err)
@@ -230,5 +235,61 @@ func TestCallerLoginAttacks(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// changes counts the updates of a vault.
+type changes struct {
+	upstream.Vault
+	count int
+}
+
+// Update implements [upstream.Vault].
+func (c *changes) Update(ctx context.Context, caller, at string, edit func([]byte) ([]byte, error)) error {
+	c.count++
+	return c.Vault.Update(ctx, caller, at, edit)
+}
+
+// Strangers, who can send any cookie and state, do not hold the entry of a caller.
+func TestStrangerHoldsNothing(t *testing.T) {
+	t.Parallel()
+	vault := &changes{Vault: &upstream.MemoryVault{}}
+	l := upstream.CallerLogins{Vault: vault}
+	s := upstream.Server{Name: "files", URL: "https://files.example/mcp"}
+	if err := l.End(t.Context(), s, "ada", "cookie", url.Values{"state": {"guess"}}); !errors.Is(err, upstream.ErrTicket) || vault.count > 0 {
+		t.Errorf("%d updates: %v", vault.count, err)
+	}
+}
+
+// What a server answers in place of a registration is not in the error, which is on the page and in the log.
+func TestRegistrationErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status       int
+		answer, want string
+	}{
+		{http.StatusForbidden, `{"of the network": "secret"}`, "the authorization server answered 403 Forbidden: register toolfold there"},
+		{http.StatusCreated, `{"client_secret": "secret", "client_id": 7}`, "failed to decode successful registration response"},
+		{http.StatusBadRequest, `{"error": "invalid_redirect_uri", "error_description": "not this host"}`, "not this host"},
+		{http.StatusBadRequest, `secret`, "failed to decode registration error response"},
+	} {
+		mux := http.NewServeMux()
+		web := httptest.NewServer(mux)
+		defer web.Close()
+		mux.HandleFunc("/mcp", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+		mux.HandleFunc("/register", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.answer)
+		})
+		l := upstream.CallerLogins{Vault: &upstream.MemoryVault{}}
+		ticket, err := l.Ticket(t.Context(), "ada", "files")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := upstream.Server{Name: "files", URL: web.URL + "/mcp"}
+		_, err = l.Begin(t.Context(), s, ticket, upstream.Browser{Back: "https://tools.example"})
+		if text := fmt.Sprint(err); !strings.Contains(text, c.want) || strings.Contains(text, `secret"`) || strings.Contains(text, "(secret") {
+			t.Errorf("%d %s: %s", c.status, c.answer, text)
+		}
 	}
 }
