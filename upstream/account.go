@@ -84,11 +84,16 @@ func (l *login) ends() time.Time {
 
 // newAccount returns the account for the login in a store.
 func newAccount(logins loginStore, url string, now func() time.Time) *Account {
-	return &Account{logins: logins, url: url, now: now, client: newLoginClient()}
+	return &Account{logins: logins, url: url, now: now, client: newLoginClient(url)}
 }
 
-// newLoginClient returns the client for requests to authorization servers.
-func newLoginClient() *http.Client { return &http.Client{Timeout: 30 * time.Second} }
+// loginTimeout is the time limit of a request to an authorization server.
+const loginTimeout = 30 * time.Second
+
+// newLoginClient returns the client for requests to the authorization server of the server at url.
+func newLoginClient(url string) *http.Client {
+	return &http.Client{Timeout: loginTimeout, Transport: zoned{url}}
+}
 
 // fresh reports whether the login has a token that is not about to expire and differs from refused.
 func (a *Account) fresh(refused string) bool {

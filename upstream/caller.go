@@ -206,7 +206,7 @@ func (l CallerLogins) Begin(ctx context.Context, s Server, secret string, b Brow
 	}
 	asking, done := context.WithTimeout(ctx, beginTime)
 	defer done()
-	begun, address, err := authorize(asking, newLoginClient(), s, authorizationOptions{State: b.State, Redirect: b.Back, Known: known})
+	begun, address, err := authorize(asking, newLoginClient(s.URL), s, authorizationOptions{State: b.State, Redirect: b.Back, Known: known})
 	switch {
 	case errors.Is(err, errUnknownClient), errors.Is(err, errRegistration):
 		return "", fmt.Errorf("%w: register toolfold there with the redirect URI %s, and set clientId of %s", err, b.Back, s.Name)
@@ -250,7 +250,7 @@ func (l CallerLogins) End(ctx context.Context, s Server, caller, browser string,
 		return err
 	}
 	issued := l.now()
-	token, err := begun.end(ctx, newLoginClient(), query)
+	token, err := begun.end(ctx, newLoginClient(s.URL), query)
 	if err != nil {
 		return err
 	}

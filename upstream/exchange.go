@@ -103,8 +103,9 @@ type exchangedToken struct {
 }
 
 func newExchanged(e Exchange) *exchanged {
-	client := newLoginClient()
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token stays at TokenURL
+	client := &http.Client{Timeout: loginTimeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // the token stays at TokenURL
+	}}
 	return &exchanged{exchange: e, client: client, now: time.Now, tokens: map[[sha256.Size]byte]*exchangedToken{}}
 }
 
