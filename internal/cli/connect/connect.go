@@ -123,6 +123,8 @@ func (p *pages) prove(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case err != nil:
 			p.failed(w, err)
+		case token == "":
+			p.form(w, http.StatusForbidden, server, ticket, unknownToken)
 		case !is(token, caller):
 			p.form(w, http.StatusForbidden, server, ticket, notYours)
 		default:

@@ -302,3 +302,31 @@ func TestAttacksAtTheIssuer(t *testing.T) {
 	default:
 	}
 }
+
+// A form with a token that is not known says so: its caller has most likely mistyped it, and the link is theirs.
+func TestUnknownToken(t *testing.T) {
+	t.Parallel()
+	logins := upstream.CallerLogins{Vault: &upstream.MemoryVault{}}
+	server := gateway.Upstream{Name: "team", Server: upstream.Server{Name: "team", URL: "https://team.example/mcp"}}
+	pages := connect.New(connect.Options{
+		Base: "https://tools.example", Logins: logins, Log: slog.New(slog.DiscardHandler),
+		Server: func(string) *gateway.Upstream { return &server },
+		Caller: func(token string) (string, error) { return map[string]string{"a": "ada", "b": "bob"}[token], nil },
+	})
+	ticket, err := logins.Ticket(t.Context(), upstream.CallerKey("ada"), server.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]string{
+		"b": "This link is for another caller", "": "does not know this token", "x": "does not know this token",
+	} {
+		form := strings.NewReader(url.Values{"ticket": {ticket}, "token": {token}}.Encode())
+		r := httptest.NewRequest(http.MethodPost, "/connect/team", form)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer := httptest.NewRecorder()
+		pages.ServeHTTP(answer, r)
+		if text := answer.Body.String(); answer.Code != http.StatusForbidden || !strings.Contains(text, want) {
+			t.Errorf("with the token %q: %d %s", token, answer.Code, text)
+		}
+	}
+}

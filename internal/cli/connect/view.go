@@ -11,6 +11,7 @@ const (
 	noSuchServer = "There is no server of this name at which callers log in."
 	noTicket     = "This link was used, is too old, or belongs to another browser. Call the tool again, and open the new link."
 	notYours     = "This link is for another caller. If somebody sent it to you, close this page: they would act as you."
+	unknownToken = "This server does not know this token. Give the token that your MCP client sends to it."
 )
 
 // view is the data of a page.
