@@ -63,6 +63,8 @@ func (p *countedProgram) List(context.Context) (upstream.Answer, error) {
 	return upstream.Answer{Tools: []json.RawMessage{
 		json.RawMessage(`{"name":"count","inputSchema":{"type":"object"}}`), json.RawMessage(`{"name":"ask","inputSchema":{"type":"object"}}`),
 		json.RawMessage(`{"name":"die","inputSchema":{"type":"object"}}`),
+	}, Resources: []json.RawMessage{
+		json.RawMessage(`{"uri":"file:///ada/plan","name":"plan of ada"}`), json.RawMessage(`{"uri":"ui://chart","name":"chart"}`),
 	}}, nil
 }
 

@@ -61,6 +61,9 @@ func TestSessionsOfCallers(t *testing.T) {
 		expect(t, call(toolfold.Origin{}, "srv_login"), "this call has no caller")
 		expect(t, call(ada, "srv_login"), "You are logged in at srv")
 		synctest.Wait()
+		if list := g.Resources(callctx.With(t.Context(), bob)); len(list) != 1 || !strings.Contains(string(list[0]), "ui://srv/chart") {
+			t.Errorf("the resources of one caller are listed for another: %s", list)
+		}
 		expect(t, call(ada, "count"), "count 1, roots false")
 		expect(t, call(toolfold.Origin{Token: "ada", Session: "3"}, "count"), "count 2")
 		expect(t, call(toolfold.Origin{Token: "ada"}, "count"), "count 3")

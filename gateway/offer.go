@@ -64,6 +64,13 @@ func (l *link) offerOf(k record) offer {
 	}
 }
 
+// isPersonal reports whether a listed resource may be of the one caller whose login got the list. Other callers must not
+// learn its name. Interfaces belong to tools.
+func isPersonal(resource json.RawMessage) bool {
+	var r struct{ URI string }
+	return json.Unmarshal(resource, &r) != nil || !strings.HasPrefix(r.URI, interfaces)
+}
+
 // offering returns the prompts and resources of the server; empty if it is switched off.
 func (l *link) offering() offer {
 	l.mu.Lock()

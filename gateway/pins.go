@@ -262,6 +262,9 @@ func (l *link) list(k *record, answer upstream.Answer) {
 	k.limitTools(l.Limits)
 	k.renew()
 	k.Prompts, k.Resources, k.Templates = answer.Prompts, answer.Resources, answer.Templates
+	if l.Login.byCaller() {
+		k.Resources = slices.DeleteFunc(slices.Clone(k.Resources), isPersonal)
+	}
 	for _, list := range []*[]json.RawMessage{&k.Prompts, &k.Resources, &k.Templates} {
 		if size := sizeOf(*list); size > maxOffered {
 			k.LeftOut = append(k.LeftOut, fmt.Sprintf("a list of %d bytes is left out: the limit is %d", size, maxOffered))
