@@ -20,7 +20,7 @@ type UpstreamRecords struct {
 // UpstreamRecords returns the store of records of upstreams.
 func (db *DB) UpstreamRecords(now func() time.Time) UpstreamRecords { return UpstreamRecords{db, now} }
 
-// Versions calls each for every record. A version changes with its record.
+// Versions calls each for every record. A version changes with its record, and is not that of a record that was removed.
 func (s UpstreamRecords) Versions(ctx context.Context, each func(name, source string, version int64)) error {
 	query := sqlf(`SELECT name, source, version FROM upstream_records`)
 	_, err := all(ctx, s.db.reader(), query, func(rows *sql.Rows) (none struct{}, err error) {
@@ -52,21 +52,22 @@ func (s UpstreamRecords) Read(ctx context.Context, name, source string) (record 
 // the stored record has another version: then nothing is changed.
 func (s UpstreamRecords) Replace(ctx context.Context, name, source string, record []byte, over int64) (version int64, err error) {
 	now := s.now().UnixMicro()
+	version = max(now, over+1)
 	if over > 0 {
-		n, err := s.db.writer().exec(ctx, `UPDATE upstream_records SET record = ?, version = version + 1, changed_at = ?
-			WHERE name = ? AND source = ? AND version = ?`, record, now, []byte(name), source, over)
+		n, err := s.db.writer().exec(ctx, `UPDATE upstream_records SET record = ?, version = ?, changed_at = ?
+			WHERE name = ? AND source = ? AND version = ?`, record, version, now, []byte(name), source, over)
 		if err != nil || n == 0 {
 			return 0, err
 		}
-		return over + 1, nil
+		return version, nil
 	}
-	n, err := s.db.writer().exec(ctx, `INSERT INTO upstream_records (name, source, record, version, changed_at) VALUES (?, ?, ?, 1, ?)
-		ON CONFLICT (name, source) DO NOTHING`, []byte(name), source, record, now)
+	n, err := s.db.writer().exec(ctx, `INSERT INTO upstream_records (name, source, record, version, changed_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (name, source) DO NOTHING`, []byte(name), source, record, version, now)
 	if err != nil || n == 0 {
 		return 0, err
 	}
 	_, err = s.db.writer().exec(ctx, `DELETE FROM upstream_records WHERE name = ? AND source <> ? AND source NOT IN (
 		SELECT source FROM upstream_records WHERE name = ? ORDER BY changed_at DESC, source LIMIT ?)`,
 		[]byte(name), source, []byte(name), mostSources)
-	return 1, err
+	return version, err
 }
