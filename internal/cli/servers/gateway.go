@@ -72,20 +72,27 @@ func OpenGatewayOn(records gateway.Records, c *cli.Context, path string) (*setti
 const lookWithin = 5 * time.Second
 
 // OpenReview is OpenGateway for commands that list, approve or plan: with the records in the store of the settings, if that
-// is PostgreSQL. It creates no store.
+// is PostgreSQL. It creates no store, and fails if that one does not answer: what the user decides would be lost.
 func OpenReview(c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
-	return openGateway(c, path, func(o *settings.Options, to *gateway.Options) {
+	var silent error
+	o, g, err := openGateway(c, path, func(o *settings.Options, to *gateway.Options) {
 		if !storage.IsPostgres(o.Store) {
 			return
 		}
 		ctx, done := context.WithTimeout(c.Context, lookWithin)
 		defer done()
-		if exists, err := storage.Exists(ctx, o.Store, o.StoreOptions()...); err == nil && !exists {
+		var exists bool
+		if exists, silent = storage.Exists(ctx, o.Store, o.StoreOptions()...); silent != nil || !exists {
 			return
 		}
 		store := storage.Lazy(o.Store, o.StoreOptions()...)
 		to.Records, to.Closed = app.Records{Open: store.Open}, func() { _ = store.Close() }
 	})
+	if err == nil && silent != nil {
+		g.Close()
+		return nil, nil, fmt.Errorf("the store with the lists, plans and approvals of upstreams does not answer: %w", silent)
+	}
+	return o, g, err
 }
 
 // openGateway returns a gateway with more options, which only uses records in a store that are there.
