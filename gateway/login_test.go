@@ -1,7 +1,10 @@
 package gateway_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -18,10 +22,16 @@ import (
 // error of each start.
 func loginGateway(t *testing.T, f *fleet) (*gateway.Gateway, func(from toolfold.Origin, tool string) string) {
 	t.Helper()
+	return loginGatewayWith(t, f, &upstream.MemoryVault{})
+}
+
+// loginGatewayWith is loginGateway with a vault.
+func loginGatewayWith(t *testing.T, f *fleet, vault upstream.Vault) (*gateway.Gateway, func(from toolfold.Origin, tool string) string) {
+	t.Helper()
 	f.running = map[*countedProgram]bool{}
 	g, err := gateway.New(gateway.Options{
 		Connect: f.connect, Logins: &gateway.CallerLogins{
-			CallerLogins: upstream.CallerLogins{Vault: &upstream.MemoryVault{}},
+			CallerLogins: upstream.CallerLogins{Vault: vault},
 			Address:      func(server, ticket string) string { return "https://tools.example/" + server + "/" + ticket },
 		},
 		Upstreams: []gateway.Upstream{{Name: "srv", Server: upstream.Server{URL: "https://srv.example"}, Login: gateway.CallerLogin,
@@ -125,6 +135,75 @@ func TestRefusedCaller(t *testing.T) {
 			t.Errorf("after the end of the first login: %v", err)
 		}
 	})
+}
+
+// browsing is a client that shows its user a page, and returns the user's answer.
+type browsing struct {
+	action string
+	opened func(address string)
+}
+
+func (b *browsing) Offers(method string) bool { return method == upstream.Elicit }
+func (b *browsing) Declared() json.RawMessage { return json.RawMessage(`{"elicitation":{"url":{}}}`) }
+func (b *browsing) Seen() time.Time           { return time.Now() }
+func (b *browsing) Ask(_ context.Context, q callctx.Question) (json.RawMessage, error) {
+	var page struct{ Mode, URL string }
+	if err := json.Unmarshal(ordered.MustJSON(q.Params), &page); err != nil || page.Mode != "url" {
+		return nil, fmt.Errorf("it asks %v", q.Params)
+	}
+	b.opened(page.URL)
+	return json.RawMessage(`{"action":"` + b.action + `"}`), nil
+}
+
+// A call of a client that shows pages waits for the login, also longer than the time limit of calls; a user who declines,
+// or does not log in, gets the link.
+func TestCallWaitsForLogin(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		action string
+		after  time.Duration // until the user has logged in
+		waited time.Duration
+		want   string
+	}{
+		{"accept", 4 * time.Minute, 4 * time.Minute, "You are logged in at srv"},
+		{"accept", 6 * time.Minute, 5 * time.Minute, "LOGIN_REQUIRED"},
+		{"decline", time.Minute, 0, "LOGIN_REQUIRED"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fleet{broken: upstream.ErrLogin}
+			vault := &upstream.MemoryVault{}
+			g, _ := loginGatewayWith(t, f, vault)
+			defer g.Close()
+			s := surface.New(surface.Options{})
+			if err := s.Put(g.Families()...); err != nil {
+				t.Fatal(err)
+			}
+			opened, begun := "", time.Now()
+			logIn := func() {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.broken = nil
+				err := vault.Update(context.Background(), upstream.CallerKey("ada"), "srv", func([]byte) ([]byte, error) {
+					return []byte(`{"login":{"url":"https://srv.example"}}`), nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			user := &browsing{c.action, func(address string) { opened = address; time.AfterFunc(c.after, logIn) }}
+			ctx := callctx.With(callctx.WithClient(t.Context(), user), toolfold.Origin{Token: "ada"})
+			answer := s.Client.Call(ctx, "srv_login", nil)
+			text := string(answer.Reply)
+			if answer.Err != nil {
+				text = answer.Err.Error()
+			}
+			waited := time.Since(begun)
+			if !strings.Contains(text, c.want) || !strings.HasPrefix(opened, "https://tools.example/srv/") || waited.Round(time.Minute) != c.waited {
+				t.Errorf("%s, login after %s: after %s with the page %s: %s", c.action, c.after, waited, opened, text)
+			}
+			time.Sleep(10 * time.Minute)
+		})
+	}
 }
 
 // Without logins of callers such a server cannot be called, and nothing of it is offered.
