@@ -46,7 +46,8 @@ func (c *CallerLogins) problem() string {
 	if c != nil {
 		return ""
 	}
-	return "each caller logs in at it (login: caller): only toolfold serve --http can call it, for callers with a token"
+	return "each caller logs in at it (login: caller): only toolfold serve --http can call it, for callers with a token; " +
+		"remove login from its settings for one login, by toolfold upstream login"
 }
 
 const (

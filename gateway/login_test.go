@@ -215,7 +215,8 @@ func TestNoLoginsOfCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if err := g.Refresh(t.Context(), "srv"); err == nil || !strings.Contains(err.Error(), "only toolfold serve --http can call it") {
+	if err := g.Refresh(t.Context(), "srv"); err == nil || !strings.Contains(err.Error(), "only toolfold serve --http can call it") ||
+		!strings.Contains(err.Error(), "remove login from its settings") {
 		t.Error(err)
 	}
 	if families := g.Families(); len(families) > 0 {
