@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,9 @@ import (
 // server.
 func TestInsideOfNetwork(t *testing.T) {
 	t.Parallel()
+	if os.Getenv("HTTPS_PROXY")+os.Getenv("https_proxy") != "" {
+		t.Skip("a proxy decides what is reached")
+	}
 	asked := make(chan struct{}, 10)
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked <- struct{}{}
