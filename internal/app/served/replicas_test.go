@@ -39,6 +39,9 @@ type replica struct {
 func newReplica(t testing.TB, store, dir string) *replica {
 	t.Helper()
 	r := &replica{t: t, db: storage.Lazy(store)}
+	if _, err := r.db.Open(t.Context()); err != nil { // as serve does before it is ready: a request has a limit
+		t.Fatal(err)
+	}
 	return r.serve(dir, &app.Sessions{Open: r.db.Open, Log: quiet})
 }
 
