@@ -150,7 +150,7 @@ func TestMarkHasFilesAndStore(t *testing.T) {
 
 // TestViewsChangeNothing loads every list: if that changed the mark, open pages would load for ever.
 func TestViewsChangeNothing(t *testing.T) {
-	withWorkbench(t, "sqlite://"+t.TempDir()+"/t.db", 0, func(t *testing.T, p *Page) {
+	withWorkbench(t, "sqlite://"+t.TempDir()+"/t.db", 8, func(t *testing.T, p *Page) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.ServeHTTP(w, r) }))
 		defer server.Close()
 		p.access = newAccess(server.Listener.Addr().String())
