@@ -33,7 +33,7 @@ type countedProgram struct {
 	fleet  *fleet
 	client upstream.Client
 	count  int
-	over   bool // the login of its caller
+	over   bool // the login of its caller; guarded by the lock of the fleet
 	gone   chan struct{}
 }
 
@@ -57,7 +57,10 @@ func (f *fleet) runs() int {
 
 // List implements [gateway.Session].
 func (p *countedProgram) List(context.Context) (upstream.Answer, error) {
-	if p.over {
+	p.fleet.mu.Lock()
+	over := p.over
+	p.fleet.mu.Unlock()
+	if over {
 		return upstream.Answer{}, upstream.ErrLogin
 	}
 	return upstream.Answer{Tools: []json.RawMessage{

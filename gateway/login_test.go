@@ -120,13 +120,17 @@ func TestRefusedCaller(t *testing.T) {
 		defer g.Close()
 		ada, bob := toolfold.Origin{Token: "ada"}, toolfold.Origin{Token: "bob"}
 		expect(t, call(bob, "srv_login"), "403 Forbidden")
+		f.mu.Lock()
 		f.broken = nil
+		f.mu.Unlock()
 		expect(t, call(ada, "srv_login"), "You are logged in at srv")
 		expect(t, call(bob, "count"), "403 Forbidden; next start in")
 		time.Sleep(2 * time.Second)
+		f.mu.Lock()
 		for p := range f.running {
 			p.over = true
 		}
+		f.mu.Unlock()
 		if err := g.Refresh(t.Context(), "srv"); !errors.Is(err, upstream.ErrLogin) {
 			t.Errorf("without a login: %v", err)
 		}
