@@ -280,6 +280,9 @@ func (s *Server) listen(ctx context.Context, id any, request *mcp.SubscriptionsL
 	}
 	channel := server.ClientSessionFromContext(ctx).NotificationChannel()
 	send := func(n mcp.JSONRPCNotification) {
+		if ctx.Err() != nil {
+			return // select would take either
+		}
 		n.Params.Meta = map[string]any{mcp.MetaKeySubscriptionID: id}
 		select {
 		case channel <- n:
