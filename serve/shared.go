@@ -15,10 +15,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// SharedSessions stores sessions over HTTP of protocols up to 2025-11-25, so that each of several servers
-// continues the sessions of the others. A stream stays with the server that has the connection, which looks from time to
-// time what the session did at others. From 2026-07-28 on there are no sessions; by letters, each server continues the
-// calls that wait at the others.
+// SharedSessions stores sessions over HTTP of protocols up to 2025-11-25, so that each server continues the sessions of
+// the other ones. A stream stays with its server, which looks every two seconds for changes of the session. Later
+// protocols have no sessions: servers pass each other the retries of their waiting calls by letters.
 // All methods are safe for concurrent use.
 type SharedSessions interface {
 	Letters
@@ -227,6 +226,10 @@ func (s *share) watchAs(session *httpSession, uris []string, from *caller) {
 		}
 	}
 	uris = slices.DeleteFunc(uris, func(uri string) bool { return slices.Contains(watched, uri) })
+	if most := maxWatched - len(s.watches.by(session.id)); len(uris) > most { // requests at several servers came at once
+		s.log.Warn("a session watches too many resources: some are not watched here", "watched", maxWatched, "left out", len(uris)-most)
+		uris = uris[:most]
+	}
 	if len(uris) > 0 {
 		r := &request{message: &message{}, caller: from, session: session.client, admission: &admission{info: &server.RequestProtocolInfo{}}}
 		s.watchFor(r, uris)
